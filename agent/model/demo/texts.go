@@ -34,7 +34,7 @@ var english = texts{
 	refuseTools: "I am a script, not an AI: I cannot talk freely. I can call these tools when a question has the form of their examples: %s. " +
 		"Name a file, an expression or something to search for, or connect a real model with `weir model use`.",
 	refuseNone: "I am a script, not an AI: I cannot talk freely, and there are no tools I could call. Connect a real model with `weir model use`.",
-	cutF:       "%s. The whole is archived: ask for \"%s of that\", and I load it.",
+	cutF:       "%s. The whole is archived: go on in this conversation (in a terminal: weir ask -c) with \"%s of that\", and I load it.",
 	lineF:      "line %d",
 	wordF:      "a quoted word",
 	comma:      ", ",
@@ -51,7 +51,7 @@ var chinese = texts{
 	earlierF:    "根据之前 %s 的结果：",
 	refuseTools: "我是脚本，不是 AI，不能自由对话。当提问的形式与工具的示例相近时，我可以调用这些工具：%s。请给出文件名、算式或要搜索的内容，或者用 `weir model use` 接入真正的模型。",
 	refuseNone:  "我是脚本，不是 AI，不能自由对话，目前也没有可以调用的工具。请用 `weir model use` 接入真正的模型。",
-	cutF:        "%s。全文已保存：问“刚才的%s”，我就把它加载回来。",
+	cutF:        "%s。全文已保存：在本会话中接着问“刚才的%s”（终端中用 weir ask -c），我就把它加载回来。",
 	lineF:       "第 %d 行",
 	wordF:       "引号中的词",
 	comma:       "、",

@@ -62,7 +62,7 @@ func (c *cli) searchArchives(ctx context.Context, cl *session, q url.Values) err
 		fmt.Fprintf(c.Out, "  %d: %s\n", h.Line, term.Plain(h.Snippet))
 	}
 	if len(out.Hits) == 0 {
-		c.errf("nothing found in %d results\n", out.Archives)
+		c.errf("nothing found; results searched: %d\n", out.Archives)
 	}
 	if out.Left > 0 {
 		c.errf("%d older results were not searched; use rarer words, or a higher --limit\n", out.Left)

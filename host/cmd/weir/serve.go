@@ -161,7 +161,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	for _, w := range a.Warnings() {
 		c.Errf("  warning %s\n", w)
 	}
-	c.errf("  ask     %s ask \"What is 2^64 / 3?\"\n  stop    Ctrl-C\n\n", os.Args[0])
+	c.errf("  ask     %s ask \"What is 2^64 / 3?\"\n  stop    Ctrl-C, or %s stop\n\n", os.Args[0], os.Args[0])
 }
 
 // tellPlugins says how many tools there are, which plugins are broken, and how many
@@ -193,6 +193,6 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 		c.errf("          %d more are refused: `weir --json plugin list` lists them with the reasons\n", left)
 	}
 	if waiting > 0 {
-		c.errf("  waiting %d plugins: `weir plugin list` says for what\n", waiting)
+		c.errf("  waiting %d; `weir plugin list` says for what\n", waiting)
 	}
 }

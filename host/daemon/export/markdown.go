@@ -60,7 +60,7 @@ func (m *markdown) head(c store.Totals) {
 		title = m.in("A conversation without a title")
 	}
 	m.printf("# %s\n\n- %s: `%s`\n- %s: %s\n- %s: %s\n", mdEscape(title), m.in("Conversation"), c.ID, m.in("Begun"), mdTime(c.Created), m.in("Last used"), mdTime(c.Updated))
-	m.printf("- "+m.in("%d messages · %d turns · %d tool calls (%d results not shown whole) · %d prompt tokens · %d completion tokens")+"\n", c.Messages, c.Turns, c.Calls, c.Cut, c.Prompt, c.Completion)
+	m.printf("- "+m.in("messages: %d · turns: %d · tool calls: %d (results not shown whole: %d) · prompt tokens: %d · completion tokens: %d")+"\n", c.Messages, c.Turns, c.Calls, c.Cut, c.Prompt, c.Completion)
 	if len(c.Models) > 0 {
 		m.printf("- %s: %s\n", m.in("Models"), mdEscape(strings.Join(c.Models, ", ")))
 	}

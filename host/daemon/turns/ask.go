@@ -3,8 +3,10 @@ package turns
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -18,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/panics"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Ask runs one turn and stores it. A question that names no conversation continues the
@@ -147,7 +150,9 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	}
 	m, ok := set.Models[ask.Model]
 	if !ok {
-		return nil, api.Problemf(http.StatusBadRequest, "unknown_model", "`weir model list` lists them", "there is no model named %q", api.Clip(ask.Model, 80))
+		p := api.Problemf(http.StatusBadRequest, "unknown_model", "", "there is no model named %q", api.Clip(ask.Model, 80))
+		p.Hint = tool.Textf("use one of: %s", strings.Join(slices.Sorted(maps.Keys(set.Models)), ", "))
+		return nil, p
 	}
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &s.tools
 	prof.Agent.Mode = m.Mode(ctx, prof.Agent)

@@ -2,15 +2,18 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // selectors are the names of the parts of an archived result.
@@ -43,6 +46,9 @@ func ShowArchive(ctx context.Context, p *term.Printer, from *client.Client, give
 			Next int    `json:"next_offset"`
 		}
 		done, err := p.Show(ctx, from, "/api/archives/"+url.PathEscape(uuid)+"?"+q.Encode(), &page)
+		if p, ok := errors.AsType[*api.Problem](err); ok && strings.Contains(p.Hint.String(), `{"uuid"`) { // as a model writes it
+			p.Hint = tool.Textf("write for example lines=95-140, or one of grep=ERROR, pointer=/items/0, head=20, tail=20, offset=2000")
+		}
 		if done || err != nil {
 			return uuid, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
 )
@@ -138,6 +139,9 @@ func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx conte
 		if c.ask.Conversation, err = cl.Conversation(ctx, o.Ask.Conversation); err != nil {
 			return err
 		}
+		if err = c.checkModel(ctx); err != nil {
+			return err
+		}
 		c.input = c.newInput(ctx, o.History)
 		defer c.input.close()
 		if p.Interactive() {
@@ -145,6 +149,18 @@ func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx conte
 		}
 		return c.loop(ctx, interrupts)
 	})
+}
+
+// checkModel returns an error if there is no model of the name that was asked for.
+func (c *chat) checkModel(ctx context.Context) error {
+	if c.ask.Model == "" {
+		return nil
+	}
+	names, err := ModelNames(ctx, c.cl)
+	if err != nil || slices.Contains(names, c.ask.Model) {
+		return err
+	}
+	return msg.Usagef("", "there is no model named %q", c.ask.Model).WithHint("use one of: %s", strings.Join(names, ", "))
 }
 
 func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
