@@ -106,14 +106,14 @@ func TestFindByName(t *testing.T) {
 	}
 }
 
-// Many may search at the same time, also for words that no tool has.
+// Many may search at the same time, also for names that no description has.
 func TestFindAtTheSameTime(t *testing.T) {
-	x := New([]Tool{{Name: "zebra", Description: "Draws stripes."}, {Name: "okapi", Description: "Draws lines."}})
+	x := New([]Tool{{Name: "zebra:run", Description: "Draws stripes."}, {Name: "okapi:run", Description: "Draws lines."}})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 20 {
-				if got := find(x, "a zebra and an okapi in the desert"); len(got) == 0 {
+				if got := find(x, "zebra:run and okapi:run in the desert"); len(got) == 0 {
 					t.Error("nothing is found")
 				}
 			}
