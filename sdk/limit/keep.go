@@ -21,6 +21,7 @@ type candidate struct {
 	by, times      int
 	chars, lines   int // of the span, and of the count of identical lines
 	weight         kinds.Weight
+	shape          uint64
 	selected, ends bool // ends: an end shows it
 }
 
@@ -57,7 +58,7 @@ func (c *cutter) keepLines(g *search, s shares, l tool.Limits, b budget) bool {
 func (c *cutter) collect(g *search, context int, b budget) {
 	h := c.highlights
 	clear(g.same)
-	g.units = g.units[:0]
+	g.units, g.order = g.units[:0], g.order[:0]
 	longest := max(b.chars/4, 100)
 	for _, f := range g.found {
 		if f.End <= c.head || f.Start >= c.tail {
@@ -123,19 +124,15 @@ func (c *cutter) choose(g *search, b budget) bool {
 	p := picker{c: c, g: g, left: b.less(c.ends())}
 	p.harmless = p.left.within(b.share(mostHarmless))
 	p.wrong = slices.ContainsFunc(g.units, func(u candidate) bool { return u.weight == kinds.Fault })
-	g.order = g.order[:0]
-	for i, u := range g.units {
+	for i := range g.units {
 		g.units[i].selected = false
-		if u.weight != never {
-			g.order = append(g.order, i)
-		}
 	}
 	if p.all() {
 		return true
 	}
-	slices.SortStableFunc(g.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(g.units[a].weight, g.units[b].weight), cmp.Compare(g.units[a].chars, g.units[b].chars))
-	})
+	if len(g.order) == 0 {
+		c.sort(g)
+	}
 	clear(g.shapes)
 	for w := kinds.Fault; w <= kinds.Fact; w++ {
 		p.ends(w)
@@ -143,6 +140,19 @@ func (c *cutter) choose(g *search, b budget) bool {
 		p.rest(w)
 	}
 	return false
+}
+
+// sort orders the units by weight, the shortest first, and computes their shapes.
+func (c *cutter) sort(g *search) {
+	for i := range g.units {
+		if u := &g.units[i]; u.weight != never {
+			u.shape = shape0(c.whole[u.line:u.lineEnd])
+			g.order = append(g.order, i)
+		}
+	}
+	slices.SortStableFunc(g.order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(g.units[a].weight, g.units[b].weight), cmp.Compare(g.units[a].chars, g.units[b].chars))
+	})
 }
 
 // A picker selects units while they fit.
@@ -156,8 +166,8 @@ type picker struct {
 // all selects every unit, or none and reports false if they do not fit.
 func (p *picker) all() bool {
 	left, harmless := p.left, p.harmless
-	for _, i := range p.g.order {
-		if !p.pick(i) {
+	for i, u := range p.g.units {
+		if u.weight != never && !p.pick(i) {
 			for i := range p.g.units {
 				p.g.units[i].selected = false
 			}
@@ -194,9 +204,8 @@ func (p *picker) shapes(w kinds.Weight) {
 		if u.weight != w {
 			continue
 		}
-		s := shape0(p.c.whole[u.line:u.lineEnd])
-		if !p.g.shapes[s] {
-			p.g.shapes[s] = true
+		if !p.g.shapes[u.shape] {
+			p.g.shapes[u.shape] = true
 			p.pick(i)
 		}
 	}

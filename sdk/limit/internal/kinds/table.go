@@ -131,7 +131,9 @@ var table = []kind{
 		{"json level", Fault, `"(?:level|severity|lvl|levelname)"\s*:\s*"(?:error|Error|ERROR|fatal|Fatal|FATAL|panic|PANIC|critical|CRITICAL)"`},
 		{"word", Fault, `^\s*(?:error|Error|ERROR|fatal|Fatal|FATAL|fatal error|Fatal error|panic|failure|Failure|critical|Critical|exception|Exception)\s?: \S|^\s*\[(?:error\]|Error\]|fatal\]|critical\]|fail\]|FAIL\]|failed\]|FAILED\])`},
 		{"chinese", Fault, `^[^，。“"'|]{0,40}(?:错误|异常|致命|严重|失败|崩溃)\]?\s*[:：】]|^\s*\[(?:错误|异常|致命|失败)\]|级别=(?:错误|严重|致命)`},
-		{"warning", Warning, `(?:^|[\]\s:|])(?:\[ *)?(?:WARNING|WARN[\] :])(?: *\])?[\s:\]-]?|\b(?:level|lvl)=["']?(?:warn|WARN)|^\s*(?:warning|Warning|WARNING|\[warn\]|\[warning\])\s?:? \S`},
+		{"warning", Warning, `(?:^|[\]\s:|])(?:\[ *)?(?:WARNING|WARN[\] :])`},
+		{"warning level", Warning, `\b(?:level|lvl)=["']?(?:warn|WARN)`},
+		{"warning word", Warning, `^\s*(?:warning|Warning|WARNING|\[warn\]|\[warning\])\s?:? \S`},
 		{"chinese warning", Warning, `^[^，。“"'|]{0,40}(?:警告|告警)\]?\s*[:：】]|^\s*\[(?:警告|告警)\]`},
 	}},
 	{"diff", []string{"diff --git ", "Index: "}, []row{
