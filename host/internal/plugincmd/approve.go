@@ -2,7 +2,6 @@ package plugincmd
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +37,11 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 	request, err := c.requestedGrants(v, r.Plugin.ABI != "", a)
 	if err != nil {
 		return err
+	}
+	if r.Pending == nil && len(a.Paths) == 0 && !slices.ContainsFunc(r.Serving.Asks, func(ask plugin.Ask) bool {
+		return !ask.Granted && (ask.Kind == "host" && slices.Contains(a.Hosts, ask.What) || ask.Kind == "secret" && slices.Contains(a.Secrets, ask.What))
+	}) && r.Plugin.ABI == "" {
+		return c.nothingToApprove(r)
 	}
 	if !c.JSON {
 		c.showPending(r)
@@ -113,15 +117,13 @@ func (c *Commands) showApproved(r plugin.Review) {
 	if r.Serving == nil || r.Plugin.State != plugin.Pending || len(r.Serving.SuggestedEdits) == 0 {
 		return
 	}
-	if hosts := r.Serving.SuggestedEdits["hosts"]; len(hosts) > 0 {
-		c.Outf("\nTo grant its hosts as well: weir plugin approve %s --host HOST\n", r.Plugin.Name)
-	}
-	c.Outf("\nIt asks for more than it is granted. In tools.toml it would read:\n\n[grants.%s]\n", r.Plugin.Name)
-	for _, key := range []string{"paths", "hosts", "secrets"} {
-		if list := r.Serving.SuggestedEdits[key]; len(list) > 0 {
-			fmt.Fprintf(c.Out, "%s = [%s]\n", key, strings.Join(list, ", "))
+	flags := ""
+	for _, of := range [][2]string{{"paths", " --path GUEST=DIR"}, {"hosts", " --host HOST"}, {"secrets", " --secret NAME"}} {
+		if len(r.Serving.SuggestedEdits[of[0]]) > 0 {
+			flags += of[1]
 		}
 	}
+	c.Outf("  → or let this command write it: weir plugin approve %s%s\n", r.Plugin.Name, flags)
 }
 
 // ApproveAll shows a summary of everything that waits, asks once, and approves

@@ -1,6 +1,7 @@
 package plugincmd
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -37,6 +38,12 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	if err := plugintest.Alone(path, folder); err != nil {
 		return err
 	}
+	trust := plugin.Trust("")
+	for _, f := range cfg.Folders {
+		if rel, err := filepath.Rel(absolute(f.Path), absolute(pl.Source)); err == nil && filepath.IsLocal(rel) {
+			trust = cmp.Or(f.Trust, plugin.TrustAsk)
+		}
+	}
 	cfg.Folders, cfg.Servers = []plugin.Folder{{Path: folder, Trust: plugin.TrustGranted}}, nil
 	cfg.Archive, cfg.Lock, cfg.Approved = archive.Config{}, "", ""
 	h, err := host.Open(ctx, cfg)
@@ -52,7 +59,7 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	r.Plugin.Source = pl.Source // not where it was put for a moment
+	r.Plugin.Source, r.Plugin.Trust = pl.Source, trust // not of where it was put for a moment
 	if v := r.Serving; v != nil {
 		v.Source, v.File = pl.Source, pl.WasmPath
 	}
@@ -62,4 +69,12 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	}
 	c.ShowReview(r)
 	return nil
+}
+
+// absolute is filepath.Abs, or path where that fails.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

@@ -25,7 +25,11 @@ func (c *Commands) ShowReview(r plugin.Review) {
 	if p.Description != "" {
 		fmt.Fprintf(c.Out, "%s\n", term.Plain(p.Description))
 	}
-	c.Outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
+	if p.Trust == "" {
+		c.Outf("\nsource    %s (in no plugin folder: as it would run if it were approved)\n", p.Source)
+	} else {
+		c.Outf("\nsource    %s (trust: %s)\n", p.Source, p.Trust)
+	}
 	if p.Approved != nil {
 		held := ""
 		if p.Approved.RolledBack {
