@@ -46,6 +46,8 @@ var levels = map[string]int{
 	"agent/internal/prompt":          3,
 	"agent/internal/quote":           2,
 	"agent/parse/correction":         2,
+	"agent/toolsearch":               4,
+	"host/internal/dotenv":           2,
 	"agent/parse/eval":               2,
 	"agent/parse/internal/evalparse": 3,
 	"sdk/guest":                      2,

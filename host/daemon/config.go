@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
@@ -72,6 +73,8 @@ type (
 	Model   = setup.Model
 	Profile = setup.Profile
 	User    = setup.User
+	// A Listing says which tools the list of MCP clients has.
+	Listing = mcpserver.Listing
 	// A Quota bounds what one user uses.
 	Quota = usage.Quota
 )

@@ -32,6 +32,10 @@ import (
 type MCP struct {
 	// Tools lists the tools that they see, nil: all; Deny wins over it.
 	Tools, Deny []string
+	// Listing, Pinned and ToolsChars are as in mcpserver.Config.
+	Listing    mcpserver.Listing
+	Pinned     []string
+	ToolsChars int
 	// MaxSessions, MaxUserSessions and Idle are as in mcpserver.Config.
 	MaxSessions, MaxUserSessions int
 	Idle                         time.Duration
@@ -86,6 +90,7 @@ func (m *mcpClients) routes() []openapi.Route {
 func (m *mcpClients) serve(h *host.Host, version string, now func() time.Time) {
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
+		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.config.Pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, Called: m.called, Card: card, Now: now,
 	})
@@ -101,6 +106,14 @@ func (m *mcpClients) refresh() {
 // seesTool reports whether a principal may call a tool.
 func (m *mcpClients) seesTool(principal, name string) bool {
 	return m.current.View(principal).User.Sees(name)
+}
+
+// listingOf is what a principal's own settings say of the list of tools.
+func (m *mcpClients) listingOf(principal string) mcpserver.Listing {
+	if u := m.current.View(principal).User; u != nil {
+		return mcpserver.Listing(u.Listing)
+	}
+	return ""
 }
 
 // localeOf is a principal's own language, or that of all clients.
@@ -151,6 +164,9 @@ func (m *mcpClients) called(c mcpserver.Call) {
 	out := api.CountsOf(r)
 	m.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
 	m.metrics.ApprovalDecided(out)
+	if c.FoundRank > 0 {
+		m.metrics.FoundCalled(c.FoundRank)
+	}
 	use := store.Call{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Duration: c.Took, Created: c.Began,

@@ -23,19 +23,21 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// withToken sends the token along.
-type withToken struct{}
+// withToken sends a token along.
+type withToken string
 
-func (withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("Authorization", "Bearer "+string(token))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (s *server) mcp(version string) *mcp.ClientSession {
+func (s *server) mcp(version string) *mcp.ClientSession { return s.mcpAs(testToken, version) }
+
+func (s *server) mcpAs(token, version string) *mcp.ClientSession {
 	s.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := c.Connect(s.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken{}}},
+	session, err := c.Connect(s.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken(token)}},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		s.Fatal(err)

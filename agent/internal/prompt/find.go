@@ -26,7 +26,7 @@ const (
 	maxKind       = 60
 	maxSignature  = 280
 	maxPurpose    = 120
-	maxTable      = 2400
+	maxTable      = 1600
 	maxSourceName = 40
 )
 
@@ -284,35 +284,43 @@ type group struct {
 }
 
 // Sources writes a table of where tools come from: how many each source has, and the
-// words that are most frequent in their names, as far as there is room.
+// words that are most frequent in their names. The more there are, the fewer words it
+// has, and the more small sources share a line.
 func Sources(tools []tool.Spec, source func(string) string, l tool.Locale) string {
 	groups := groupBySource(tools, source)
+	table := ""
+	for _, level := range []struct{ words, least int }{{6, 0}, {4, 3}, {3, 5}, {2, 10}, {0, 1 << 30}} {
+		if table = writeSources(groups, level.words, level.least, l); RuneCount(table) <= maxTable {
+			break
+		}
+	}
+	return table
+}
+
+// writeSources gives each group of at least least tools a line with at most words of
+// their words. The others share the last line, which is cut where the table is too long.
+func writeSources(groups []group, words, least int, l tool.Locale) string {
 	w := For(l)
-	for _, most := range []int{6, 3, 1, 0} {
-		var b strings.Builder
-		for _, g := range groups {
-			words := ""
-			if n := min(most, len(g.words)); n > 0 {
-				words = ": " + strings.Join(g.words[:n], w.Names)
-			}
-			b.WriteString(Clean(fmt.Sprintf("- %s (%d)", clip(g.name, maxSourceName), g.tools)+words) + "\n")
-		}
-		if RuneCount(b.String()) <= maxTable {
-			return b.String()
-		}
-	}
-	var b strings.Builder
+	var lines, rest []string
 	for i, g := range groups {
-		one := fmt.Sprintf("%s (%d)", Clean(clip(g.name, maxSourceName)), g.tools)
-		if RuneCount(b.String())+RuneCount(one) > maxTable {
-			return b.String() + fmt.Sprintf(w.moreSources, len(groups)-i) + "\n"
+		text := Clean(fmt.Sprintf("%s (%d)", clip(g.name, maxSourceName), g.tools))
+		if g.tools < least {
+			if RuneCount(strings.Join(rest, w.Names))+RuneCount(text) > maxTable {
+				rest = append(rest, fmt.Sprintf(w.moreSources, len(groups)-i))
+				break
+			}
+			rest = append(rest, text)
+			continue
 		}
-		if i > 0 {
-			b.WriteString(w.Names)
+		if n := min(words, len(g.words)); n > 0 && g.tools > 1 {
+			text += Clean(": " + strings.Join(g.words[:n], w.Names))
 		}
-		b.WriteString(one)
+		lines = append(lines, "- "+text+"\n")
 	}
-	return b.String() + "\n"
+	if len(rest) > 0 {
+		lines = append(lines, "- "+strings.Join(rest, w.Names)+"\n")
+	}
+	return strings.Join(lines, "")
 }
 
 // plainVerbs are words of names that say little of what a source is about.

@@ -54,14 +54,21 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		defer end()
 	}
 	began, c := u.s.now(), tool.Call{ID: u.s.callID(), Tool: name, Args: args}
+	c, answered := u.resolve(c)
 	ctx, end := u.trace(ctx, c, from)
-	r, err := session.Call(ctx, c)
+	var r tool.Result
+	var err error
+	if answered != nil {
+		r = *answered
+	} else {
+		r, err = session.Call(ctx, c)
+	}
 	end(r, err)
 	if err != nil || ask != nil && ask.wanted != nil { // it is going to be made again, with the answer
 		return r, err
 	}
 	if f := u.s.cfg.Called; f != nil {
-		f(Call{u.principal, u.conversation, r, began, u.s.now().Sub(began)})
+		f(Call{u.principal, u.conversation, r, began, u.s.now().Sub(began), u.rank(r.Tool)})
 	}
 	return r, nil
 }

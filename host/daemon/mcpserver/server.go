@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/sdk/tool"
@@ -28,6 +29,15 @@ type Config struct {
 	Locale tool.Locale
 	// Allow lists the tools that are offered, nil: all; Deny wins over it.
 	Allow, Deny []string
+	// Listing says which of them the protocol's list has, and ListingOf the same for one
+	// principal, or empty; nil: Listing holds for all. Empty: ListAuto.
+	Listing   Listing
+	ListingOf func(principal string) Listing
+	// Pinned are in the list of clients that search, beside the tools for that.
+	Pinned []string
+	// ToolsChars is how many characters of descriptions ListAuto lists. 0: all that
+	// agent.DefaultToolsChars allows; negative: no bound.
+	ToolsChars int
 	// MaxSessions bounds the sessions over HTTP, of all users together; the one
 	// that was idle longest makes room for a new one, unless its last request was
 	// within a minute. 0: 256; negative: no bound.
@@ -54,6 +64,8 @@ type Config struct {
 	// Called receives every call that has a result, from the goroutine that made
 	// it. If nil, calls are not reported.
 	Called func(Call)
+	// Searched receives how many tools a search has found. It may be nil.
+	Searched func(found int)
 	// Card puts a request into the words that a person decides by; nil: the
 	// request's own.
 	Card func(approval.Request) string
@@ -70,6 +82,9 @@ type Call struct {
 	Result                  tool.Result
 	Began                   time.Time
 	Took                    time.Duration // a person's time included
+	// FoundRank is the place at which the first search had found the tool, if this is
+	// the first call since; 0: none had.
+	FoundRank int
 }
 
 // Conversation and the principal's name make the id of the conversation that
@@ -123,6 +138,9 @@ func New(cfg Config) *Server {
 	}
 	if cfg.Idle == 0 {
 		cfg.Idle = DefaultIdle
+	}
+	if cfg.ToolsChars == 0 {
+		cfg.ToolsChars = agent.DefaultToolsChars
 	}
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En

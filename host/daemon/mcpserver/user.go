@@ -36,6 +36,7 @@ type user struct {
 
 	mu     sync.Mutex
 	listed map[string]listed // by name, as clients see it
+	search *search           // nil: the list has every tool
 }
 
 // listed is a tool that clients know.
@@ -43,6 +44,7 @@ type listed struct {
 	text    string // its description on the wire
 	headers bool   // a client copies arguments of it into headers
 	output  bool   // it has an output schema
+	calls   bool   // it calls another tool
 }
 
 func newUser(s *Server, principal string) *user {
@@ -90,12 +92,15 @@ func (u *user) list() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.spoken.Store(u.tools().In(u.locale()))
-	specs := u.tools().Tools()
+	specs := slices.DeleteFunc(u.tools().Tools(), func(s tool.Spec) bool { return !u.offers(s.Name) })
+	if u.searches(specs) {
+		u.search = &search{tools: specs, ranks: map[string]int{}}
+		specs = u.searchList(specs)
+	} else {
+		u.search = nil
+	}
 	now := map[string]listed{}
 	for _, spec := range specs {
-		if !u.offers(spec.Name) {
-			continue
-		}
 		if spec.Name == tool.LoadHistory {
 			spec.Params = history.LoadOnce(u.locale())
 		}
@@ -111,7 +116,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {
@@ -159,7 +164,7 @@ func (u *user) plain(name string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	t, ok := u.listed[name]
-	return ok && !t.headers
+	return ok && !t.headers && !t.calls
 }
 
 // sizeKey tells clients how long a tool's results can be, in characters: some

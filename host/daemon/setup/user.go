@@ -30,6 +30,9 @@ type User struct {
 	// the profile says.
 	Locale tool.Locale
 	Quota  usage.Quota
+	// Listing is which tools the list of their MCP clients has: auto, all or search;
+	// empty: as for all.
+	Listing string
 }
 
 // DefaultOperator is the name of the operator if nothing else is configured.

@@ -85,6 +85,7 @@ func check(s *Settings, bad report) {
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
 	checkUsers(s, bad)
+	checkListings(s, bad)
 	checkApprovals(s, bad)
 	for name, g := range s.Grants {
 		for i, x := range g.Secrets {

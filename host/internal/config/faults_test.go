@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/dotenv"
 )
 
 // Every fault of a file is in one report, values of the wrong type included, each at
@@ -56,17 +58,17 @@ func TestDotEnvLocal(t *testing.T) {
 		}
 	}
 	write(".env.local", "A=local\nC=3\n", 0o600)
-	if vars, skipped, err := DotEnv(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "C": "3"}) {
+	if vars, skipped, err := dotenv.Read(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "C": "3"}) {
 		t.Errorf("alone: %v %v %v", vars, skipped, err)
 	}
 	write(".env", "A=1\nB=2\n", 0o600)
-	if vars, skipped, err := DotEnv(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "B": "2", "C": "3"}) {
+	if vars, skipped, err := dotenv.Read(config); err != nil || !skipped.IsZero() || !cmp.Equal(vars, map[string]string{"A": "local", "B": "2", "C": "3"}) {
 		t.Errorf("both: %v %v %v", vars, skipped, err)
 	}
 	if err := os.Chmod(filepath.Join(dir, ".env.local"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if vars, skipped, err := DotEnv(config); err != nil || !strings.Contains(skipped.String(), ".env.local") || !cmp.Equal(vars, map[string]string{"A": "1", "B": "2"}) {
+	if vars, skipped, err := dotenv.Read(config); err != nil || !strings.Contains(skipped.String(), ".env.local") || !cmp.Equal(vars, map[string]string{"A": "1", "B": "2"}) {
 		t.Errorf("readable by others: %v %v %v", vars, skipped, err)
 	}
 	if hidden := (Paths{Config: config}).Hidden(); !strings.Contains(strings.Join(hidden, " "), ".env.local") {

@@ -86,11 +86,6 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 	return cfg
 }
 
-// Server returns what the daemon offers MCP clients, in the language l.
-func (m MCPSettings) Server(l tool.Locale) daemon.MCP {
-	return daemon.MCP{Tools: m.Tools, Deny: m.DenyTools, MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l}
-}
-
 func approvals(a ApprovalSettings) approval.Policy {
 	out := approval.Policy{Default: approval.Action(a.Default), Network: approval.Action(a.Network), Timeout: time.Duration(a.Timeout)}
 	for _, r := range a.Rule {
@@ -117,7 +112,7 @@ func profile(s Settings, a AgentSettings) daemon.Profile {
 			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,
 			Mode: agent.Mode(a.Mode), Locale: LocaleOf(a.Locale), RoundChars: s.Limits.RoundChars,
 			ArchiveThreshold: s.Archive.Threshold, LoadChars: s.Archive.LoadChars, KeepTurns: s.Archive.KeepTurns, Trigger: agent.Trigger(s.Archive.Trigger), Across: s.Archive.Scope == "user", SemanticThreshold: s.Archive.Semantic,
-			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
+			AnswerReserve: s.Prompt.AnswerReserve, ToolsChars: s.Prompt.ToolsChars, PinnedTools: s.Prompt.PinnedTools, Parallel: a.ParallelCalls, MaxCorrections: a.MaxCorrections,
 			TokenBudget: a.TokenBudget, TimeBudget: time.Duration(a.TimeBudget), Prefetch: a.prefetch(), SystemExtra: a.System,
 		},
 	}
@@ -168,7 +163,7 @@ func (s Settings) DaemonUsers() map[string]daemon.User {
 	for name, u := range s.Users {
 		q := u.Quota
 		out[name] = daemon.User{
-			TokenSHA256: u.sum, Profiles: u.Profiles, Models: u.Models, Tools: u.Tools, Deny: u.DenyTools, Locale: LocaleOf(u.Locale),
+			TokenSHA256: u.sum, Profiles: u.Profiles, Models: u.Models, Tools: u.Tools, Deny: u.DenyTools, Locale: LocaleOf(u.Locale), Listing: u.MCPTools,
 			Quota: daemon.Quota{PerMinute: q.PerMinute, Concurrent: q.Concurrent, TokensPerDay: q.TokensPerDay, CostPerDay: q.CostPerDay, Currency: q.Currency, ArchiveBytes: int64(q.ArchiveBytes)},
 		}
 	}

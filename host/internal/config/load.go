@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/dotenv"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -40,7 +41,7 @@ func (l Loaded) Err() error {
 // a file or a flag that cannot be used; what is wrong inside tools.toml is in
 // Faults.
 func (o Source) Load(p Paths) (l Loaded, err error) {
-	vars, skipped, err := DotEnv(p.Config)
+	vars, skipped, err := dotenv.Read(p.Config)
 	if err != nil {
 		return l, err
 	}
@@ -68,7 +69,7 @@ func (o Source) Load(p Paths) (l Loaded, err error) {
 	if o.Workspace != "" {
 		env = first(lookIn(map[string]string{"WEIR_WORKSPACE": o.Workspace}), l.Secrets)
 	}
-	s.expand(env, EnvFile(p.Config))
+	s.expand(env, dotenv.File(p.Config))
 	digestTokens(s, p.Config)
 	o.makeAbsolute(s, p)
 	return l, s.Telemetry.fromEnv(l.Secrets)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/dotenv"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -72,7 +73,7 @@ func (o Source) Paths() (Paths, error) {
 func (p Paths) Hidden() []string {
 	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
-		files = append(files, EnvFile(p.Config), EnvFile(p.Config)+localEnv)
+		files = append(files, dotenv.File(p.Config), dotenv.File(p.Config)+dotenv.Local)
 	}
 	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
 		files = append(files, p.Data)
@@ -201,3 +202,6 @@ func OpenProblem(p Paths, err error) error {
 	}
 	return err
 }
+
+// EnvFile returns the .env beside a configuration file; empty: there is no such file.
+func EnvFile(config string) string { return dotenv.File(config) }

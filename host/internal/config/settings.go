@@ -107,8 +107,9 @@ type AgentSettings struct {
 
 // PromptSettings bound the system prompt.
 type PromptSettings struct {
-	ToolsChars    int `toml:"tools_chars" json:"tools_chars,omitempty"`
-	AnswerReserve int `toml:"answer_reserve" json:"answer_reserve,omitempty"`
+	ToolsChars    int      `toml:"tools_chars" json:"tools_chars,omitempty"`
+	AnswerReserve int      `toml:"answer_reserve" json:"answer_reserve,omitempty"`
+	PinnedTools   []string `toml:"pinned_tools" json:"pinned_tools,omitempty"`
 }
 
 // LimitSettings are the default limits of every tool, the ceiling above all limits,
@@ -356,7 +357,7 @@ type ApprovalRuleSettings struct {
 
 // MCPSettings are what MCP clients may use.
 type MCPSettings struct {
-	Tools       []string `toml:"tools" json:"tools,omitempty"`
+	Tools       MCPTools `toml:"tools" json:"tools,omitzero"`
 	DenyTools   []string `toml:"deny_tools" json:"deny_tools,omitempty"`
 	MaxSessions int      `toml:"max_sessions" json:"max_sessions,omitempty"`
 	PerUser     int      `toml:"max_user_sessions" json:"max_user_sessions,omitempty"`

@@ -28,6 +28,7 @@ type UserSettings struct {
 	Models      []string      `toml:"models" json:"models,omitempty"`
 	Tools       []string      `toml:"tools" json:"tools,omitempty"`
 	DenyTools   []string      `toml:"deny_tools" json:"deny_tools,omitempty"`
+	MCPTools    string        `toml:"mcp_tools" json:"mcp_tools,omitempty"`
 	Locale      string        `toml:"locale" json:"locale,omitempty"`
 	Quota       QuotaSettings `toml:"quota" json:"quota,omitzero"`
 

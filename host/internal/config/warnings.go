@@ -71,7 +71,8 @@ func unknownNames(s Settings, h *host.Host) []Fault {
 		out = append(out, k.list(u.Tools, "users", name, "tools")...)
 		out = append(out, k.list(u.DenyTools, "users", name, "deny_tools")...)
 	}
-	out = append(out, k.list(s.MCP.Tools, "mcp", "tools")...)
+	out = append(out, k.list(s.MCP.Tools.Names, "mcp", "tools")...)
+	out = append(out, k.list(s.Prompt.PinnedTools, "prompt", "pinned_tools")...)
 	out = append(out, k.list(s.MCP.DenyTools, "mcp", "deny_tools")...)
 	out = append(out, k.tables("tools", "[%s.%s] fits no tool here; %v", slices.Sorted(maps.Keys(s.Tools)), k.tools)...)
 	out = append(out, k.tables("grants", "[%s.%s] fits no plugin here; %v", slices.Sorted(maps.Keys(s.Grants)), k.plugins)...)

@@ -1,4 +1,5 @@
-package config
+// Package dotenv reads the variables in the .env beside a configuration file.
+package dotenv
 
 import (
 	"bufio"
@@ -13,22 +14,22 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// localEnv is what the name of the file that takes precedence over .env adds to it.
-const localEnv = ".local"
+// Local is what the name of the file that takes precedence over .env adds to it.
+const Local = ".local"
 
-// EnvFile returns the .env beside a configuration file; empty: there is no such file.
-func EnvFile(config string) string {
+// File returns the .env beside a configuration file; empty: there is no such file.
+func File(config string) string {
 	if config == "" {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(config), ".env")
 }
 
-// DotEnv reads the .env beside the configuration file, and .env.local, whose values
+// Read reads the .env beside the configuration file, and .env.local, whose values
 // take precedence. A file that other users may read is not read, and skipped has the
 // reason. Without a configuration file, and without these files, there are no variables.
-func DotEnv(config string) (vars map[string]string, skipped tool.Text, err error) {
-	file := EnvFile(config)
+func Read(config string) (vars map[string]string, skipped tool.Text, err error) {
+	file := File(config)
 	if file == "" {
 		return nil, skipped, nil
 	}
@@ -36,7 +37,7 @@ func DotEnv(config string) (vars map[string]string, skipped tool.Text, err error
 	if err != nil {
 		return nil, skipped, err
 	}
-	local, also, err := readEnv(file + localEnv)
+	local, also, err := readEnv(file + Local)
 	switch {
 	case skipped.IsZero():
 		skipped = also

@@ -1,0 +1,175 @@
+package mcpserver
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/toolsearch"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Listing says which tools the protocol's list has.
+type Listing string
+
+// The Listings. In ListSearch a client sees weir's own tools, the pinned ones, and
+// find_tools, describe_tool and call_tool, which reach all others. ListAuto is
+// ListSearch if the tools need more than Config.ToolsChars, else ListAll.
+const (
+	ListAuto   Listing = "auto"
+	ListAll    Listing = "all"
+	ListSearch Listing = "search"
+)
+
+// maxRanks bounds the tools that are remembered as found, for each user.
+const maxRanks = 1000
+
+// A search is what a user finds tools in.
+type search struct {
+	tools []tool.Spec    // that the user may call
+	ranks map[string]int // places of tools that were found and not called yet
+}
+
+// searches reports whether a user's client searches for these tools.
+func (u *user) searches(tools []tool.Spec) bool {
+	listing := u.s.cfg.Listing
+	if u.s.cfg.ListingOf != nil {
+		if own := u.s.cfg.ListingOf(u.principal); own != "" {
+			listing = own
+		}
+	}
+	switch {
+	case listing == ListSearch:
+		return true
+	case listing == ListAll || u.s.cfg.ToolsChars < 0:
+		return false
+	}
+	chars := 0
+	for _, spec := range tools {
+		if chars += utf8.RuneCountInString(agent.ToolText(spec, u.locale())); chars > u.s.cfg.ToolsChars {
+			return true
+		}
+	}
+	return false
+}
+
+// searchList returns the tools that a client lists which searches for the others. u.mu
+// is held.
+func (u *user) searchList(all []tool.Spec) []tool.Spec {
+	session, longest := u.tools(), tool.DefaultCeiling
+	var out, others []tool.Spec
+	for _, spec := range all {
+		longest = max(longest, spec.Output.MaxChars)
+		if session.Source(spec.Name) == "" || slices.Contains(u.s.cfg.Pinned, spec.Name) {
+			out = append(out, spec)
+		} else {
+			others = append(others, spec)
+		}
+	}
+	for _, spec := range toolsearch.Specs(others, session.Source, u.locale()) {
+		spec.Output.MaxChars = longest
+		spec.Hints.Network = spec.Name == tool.CallTool
+		out = append(out, spec)
+	}
+	return out
+}
+
+// asked returns what a client searches in; nil: every tool is in its list.
+func (u *user) asked() *search {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.search
+}
+
+// resolve returns the call that a call of call_tool asks for: from then on it is a call
+// of that tool like any other. answered has the answer to a search, to a question about a
+// tool, and to what cannot be called; nil: the host answers.
+func (u *user) resolve(c tool.Call) (_ tool.Call, answered *tool.Result) {
+	in := u.asked()
+	if in == nil {
+		return c, nil
+	}
+	switch c.Tool {
+	case tool.FindTools:
+		return c, u.findTools(c, in)
+	case tool.DescribeTool:
+		r := toolsearch.Describe(c, in.tools, u.locale())
+		if r.Err != nil {
+			r.Err = msg.ToolError(u.locale(), r.Err)
+		}
+		return c, &r
+	case tool.CallTool:
+	default:
+		return c, nil
+	}
+	target, ok := c.Target()
+	if !ok {
+		return c, u.failed(c, tool.Errorf(tool.BadArgs, "find_tools finds names",
+			`"name" has to be the name of a tool, and "arguments" a JSON object with its arguments`))
+	}
+	switch {
+	case target.Tool == tool.FindTools || target.Tool == tool.DescribeTool:
+		return u.resolve(target)
+	case !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == target.Tool }):
+		fail, ok := u.s.cfg.Host.NoTool(target.Tool, false, u.offers).(*tool.Error)
+		if absent := u.tools().Absent(target.Tool); absent != nil && u.offers(target.Tool) {
+			fail, ok = absent, true
+		}
+		if !ok {
+			fail = tool.Errorf(tool.UnknownTool, "", "there is no tool named %q", target.Tool)
+		}
+		return c, u.failed(c, fail)
+	}
+	return target, nil
+}
+
+// failed returns the result of a call that does not reach a tool.
+func (u *user) failed(c tool.Call, fail *tool.Error) *tool.Result {
+	return &tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(u.locale(), fail)}
+}
+
+// findTools answers a call of find_tools.
+func (u *user) findTools(c tool.Call, in *search) *tool.Result {
+	query, count, ok := toolsearch.Query(c)
+	if !ok {
+		return u.failed(c, tool.Errorf(tool.BadArgs, "", `"query" is missing: say in a few words what the tool should do`))
+	}
+	names := u.s.cfg.Host.FindTools(query, count, u.offers)
+	var found []tool.Spec
+	for _, name := range names {
+		if i := slices.IndexFunc(in.tools, func(s tool.Spec) bool { return s.Name == name }); i >= 0 {
+			found = append(found, in.tools[i])
+		}
+	}
+	u.remember(in, found)
+	if f := u.s.cfg.Searched; f != nil {
+		f(len(found))
+	}
+	r := toolsearch.Found(c, found, u.locale())
+	return &r
+}
+
+// remember stores the places of tools that were found for the first time.
+func (u *user) remember(in *search, found []tool.Spec) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i, s := range found {
+		if in.ranks[s.Name] == 0 && len(in.ranks) < maxRanks {
+			in.ranks[s.Name] = i + 1
+		}
+	}
+}
+
+// rank returns the place at which a search has found a tool that is called for the first
+// time since; 0: none has.
+func (u *user) rank(name string) int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.search == nil {
+		return 0
+	}
+	rank := u.search.ranks[name]
+	delete(u.search.ranks, name)
+	return rank
+}
