@@ -10,7 +10,7 @@ import (
 // what watches over it: containers have no other program to ask with.
 func healthCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use: "health", Short: "Ask whether the daemon is ready; exit 1 if it is not", Args: argCount(0, 0, "no arguments"),
+		Use: "health", SuggestFor: []string{"status", "ping"}, Short: "Ask whether the daemon is ready; exit 1 if it is not", Args: argCount(0, 0, "no arguments"),
 		Long: "Ask the daemon of the data folder whether it takes questions. Exit 0: it does; 1: there is none, or it is starting\n" +
 			"or stopping.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
