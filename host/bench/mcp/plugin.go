@@ -50,7 +50,8 @@ func pluginC(dir, weir string) error {
 }
 
 // place makes the folder of a guest's plugin, with the manifest, and configurations
-// beside it that log no single call.
+// beside it that log no single call and have no other tools, which weir would compile
+// meanwhile.
 func place(dir, guest string) (plugin string, err error) {
 	dir = filepath.Join(dir, guest)
 	plugin = filepath.Join(dir, "plugins", "echo")
@@ -58,7 +59,7 @@ func place(dir, guest string) (plugin string, err error) {
 		return "", err
 	}
 	for _, isolation := range []string{"process", "inline"} {
-		config := fmt.Sprintf("[log]\nlevel = \"warn\"\n[[plugins.folder]]\npath = \"plugins\"\ntrust = \"granted\"\n[sandbox]\nisolation = %q\n", isolation)
+		config := fmt.Sprintf("[log]\nlevel = \"warn\"\n[plugins]\nshipped = false\n[[plugins.folder]]\npath = \"plugins\"\ntrust = \"granted\"\n[sandbox]\nisolation = %q\n", isolation)
 		if err := os.WriteFile(filepath.Join(dir, isolation+".toml"), []byte(config), 0o644); err != nil {
 			return "", err
 		}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// plugin builds the tool, and writes configurations that log no single call: one that
-// cuts a result to the default of 8,000 characters, and one that shows it whole.
+// plugin builds the tool, and writes configurations that log no single call and have no
+// other tools, which weir would compile meanwhile: one that cuts a result to the default of 8,000 characters, and one that shows it whole.
 func (b *bench) plugin() error {
 	const from = "host/bench/results/testdata/report"
 	to := filepath.Join(b.dir, "plugins", "report")
@@ -32,7 +32,7 @@ func (b *bench) plugin() error {
 		"cut":   "",
 		"whole": "[limits]\nceiling_chars = 100000\n[tools.report]\nmax_chars = 100000\nmax_lines = 100000\n",
 	} {
-		config := "[log]\nlevel = \"warn\"\n[[plugins.folder]]\npath = \"plugins\"\ntrust = \"granted\"\n" + limits
+		config := "[log]\nlevel = \"warn\"\n[plugins]\nshipped = false\n[[plugins.folder]]\npath = \"plugins\"\ntrust = \"granted\"\n" + limits
 		if err := os.WriteFile(filepath.Join(b.dir, name+".toml"), []byte(config), 0o644); err != nil {
 			return err
 		}
