@@ -82,7 +82,7 @@ func TestRateCacheAndThresholdOfATool(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	set := s.WithDefaults().Host(Paths{}, func(string) (string, bool) { return "", false }, hclog.NewNullLogger(), "").Tools
+	set := s.WithDefaults().Host(Paths{}, nil, hclog.NewNullLogger(), "").Tools
 	if a := set["a"]; *a.PerMinute != 5 || *a.CacheTTL != 10*time.Minute || a.SummariseOver != 10000 {
 		t.Errorf("a: %+v", a)
 	}

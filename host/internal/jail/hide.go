@@ -67,10 +67,12 @@ func (v *veil) named(place []string) bool {
 const EnvFile = ".env"
 
 // EnvFiles returns the entry of Mount.Hide for files of secrets, or none if the
-// environment says that tools may read them.
+// environment says that tools may read them. A nil lookup finds nothing.
 func EnvFiles(lookup func(string) (string, bool)) []string {
-	if v, _ := lookup("WEIR_SHOW_ENV_FILES"); v != "" {
-		return nil
+	if lookup != nil {
+		if v, _ := lookup("WEIR_SHOW_ENV_FILES"); v != "" {
+			return nil
+		}
 	}
 	return []string{EnvFile}
 }
