@@ -51,12 +51,19 @@ func (r *run) readForeign() {
 	q.next = max(q.next, r.memory.first)
 	for ; q.next < len(r.msgs); q.next++ {
 		m := r.msgs[q.next]
-		if m.Role == RoleUser {
+		switch m.Role {
+		case RoleUser:
 			q.book.Add(m.Text)
+		case RoleNote:
+			q.book.Add(r.goneSignatures(m.Text))
 		}
 		for _, e := range m.Results {
-			if e.Confirm == "" && !r.isOwnText(e.Tool) {
+			switch {
+			case e.Confirm != "":
+			case !r.isOwnText(e.Tool):
 				q.book.Add(e.Text)
+			case e.Tool == prompt.FindTool:
+				q.book.Add(r.goneSignatures(e.Text))
 			}
 		}
 	}
@@ -66,6 +73,19 @@ func (r *run) readForeign() {
 // of tools in it are in the book already.
 func (r *run) isOwnText(name string) bool {
 	return r.describes && name == prompt.DescribeTool || r.searches() && name == prompt.FindTool
+}
+
+// goneSignatures returns the lines of a text that describe tools which this turn does
+// not offer: of those, the book has no descriptions.
+func (r *run) goneSignatures(text string) string {
+	var gone []string
+	for line := range strings.Lines(text) {
+		name, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), "(")
+		if ok && strings.HasPrefix(line, prompt.SignatureMark(name)) && !prompt.HasTool(r.specs, name) {
+			gone = append(gone, line)
+		}
+	}
+	return strings.Join(gone, "")
 }
 
 // isQuotation reports whether a call must not run because a foreign text holds it and
