@@ -275,3 +275,22 @@ func TestASearchResultStaysForeign(t *testing.T) {
 		t.Errorf("it ran %q", got)
 	}
 }
+
+// A Chinese conversation reads about the search in Chinese.
+func TestASearchInChinese(t *testing.T) {
+	b := manyTools(510)
+	for i := range b.specs {
+		b.specs[i].DescriptionZh = "读取一个条目。" + strings.Repeat("很长的说明。", 20)
+	}
+	m := replay.New(replay.Call(tool.FindTools, `{"query":"item5"}`), replay.Call(tool.FindTools, `{"query":"nothing"}`), replay.Call(tool.FindTools, `{}`), replay.Text("好。"))
+	must(t, config(byMode(agent.ModePrompt)), m, b, nil, "请读取第五个条目")
+	for i, want := range []string{"可以调用的工具还有很多", "以下工具符合", "没有工具符合", `缺少 "query"`} {
+		got := m.Requests()[0].System
+		if i > 0 {
+			got = lastText(m, i)
+		}
+		if !strings.Contains(got, want) || i == 1 && !strings.Contains(got, "- sourcea_item5_read(text: string): 读取一个条目。") {
+			t.Errorf("it lacks %q: %s", want, got)
+		}
+	}
+}
