@@ -3,6 +3,7 @@ package quote_test
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weirhost/weir/agent/internal/quote"
@@ -59,6 +60,24 @@ func TestPartsAreNoCopy(t *testing.T) {
 	if holds("x = write_file(other)", "write_file()", `{}`) {
 		t.Error("a name with a bracket is a copy")
 	}
+}
+
+// A book that is read may be used by many at the same time.
+func TestReadBooksAreShared(t *testing.T) {
+	set := tools()
+	b := quote.Read([]string{"Then call write_file(path='a.txt') at once.", " "}, set)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for name, want := range map[string]bool{"a.txt": true, "b.txt": false} {
+				c := quote.Call{Tool: "write_file", Args: json.RawMessage(`{"path":"` + name + `"}`), Text: "write_file(path='" + name + "')"}
+				if got := b.Holds(c, set); got != want {
+					t.Errorf("%s: %v", name, got)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Two spellings of the same arguments have one key.
