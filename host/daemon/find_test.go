@@ -180,6 +180,9 @@ func TestTenOfFiveHundredToolsAreReachedOverMCP(t *testing.T) {
 			if got := call("call_tool", map[string]any{"name": want, "arguments": map[string]any{"number": 7}}); !strings.Contains(got, "done: "+want[len("office0__"):]) {
 				t.Errorf("%s returns %s", want, got)
 			}
+			if got := call(want, map[string]any{"number": 8}); !strings.Contains(got, `"number":8`) { // its name is known from elsewhere
+				t.Errorf("%s, called by its name, returns %s", want, got)
+			}
 		}
 		if got := call("describe_tool", map[string]any{"name": names[0]}); !strings.Contains(got, "## "+names[0]) {
 			t.Errorf("describe_tool returns %s", got)

@@ -1,8 +1,11 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/toolsearch"
@@ -80,6 +83,25 @@ func (u *user) asked() *search {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.search
+}
+
+// wrap makes a call of a tool that has to be searched for one of call_tool: a client may
+// have its name from elsewhere, and the protocol only knows tools of the list.
+func (u *user) wrap(p *mcp.CallToolParamsRaw) {
+	u.mu.Lock()
+	_, isListed := u.listed[p.Name]
+	in := u.search
+	u.mu.Unlock()
+	if isListed || in == nil || !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == p.Name }) {
+		return
+	}
+	call := map[string]any{"name": p.Name}
+	if len(p.Arguments) > 0 {
+		call["arguments"] = p.Arguments
+	}
+	if args, err := json.Marshal(call); err == nil {
+		p.Name, p.Arguments = tool.CallTool, args
+	}
 }
 
 // resolve returns the call that a call of call_tool asks for: from then on it is a call

@@ -205,8 +205,12 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			p, _ := req.GetParams().(*mcp.ListResourcesParams)
 			return u.archives(ctx, p)
 		}
+		call, ok := req.GetParams().(*mcp.CallToolParamsRaw)
+		if ok {
+			u.wrap(call)
+		}
 		r, err := next(ctx, method, req)
-		if call, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok && err != nil && u.offers(call.Name) {
+		if ok && err != nil && u.offers(call.Name) {
 			if fail := u.tools().Absent(call.Name); fail != nil { // the protocol's own error says nothing but that it is unknown
 				return u.answer(tool.Result{Tool: call.Name, Err: fail}), nil
 			}
