@@ -39,7 +39,8 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 		return err
 	}
 	if r.Pending == nil && len(a.Paths) == 0 && !slices.ContainsFunc(r.Serving.Asks, func(ask plugin.Ask) bool {
-		return !ask.Granted && (ask.Kind == "host" && slices.Contains(a.Hosts, ask.What) || ask.Kind == "secret" && slices.Contains(a.Secrets, ask.What))
+		what, _, _ := strings.Cut(ask.What, " ") // a secret's has its host after it
+		return !ask.Granted && (ask.Kind == "host" && slices.Contains(a.Hosts, what) || ask.Kind == "secret" && slices.Contains(a.Secrets, what))
 	}) && r.Plugin.ABI == "" {
 		return c.nothingToApprove(r)
 	}
