@@ -60,10 +60,52 @@ func (t *Set) Begins(s string) bool {
 	return i < len(t.sorted) && strings.HasPrefix(t.sorted[i], s)
 }
 
-// AreNamed reports whether text holds the name of a declared tool, in any spelling.
+// AreNamed reports whether text holds the name of a declared tool, in any spelling. The
+// time is linear in the text, however many tools there are.
 func (t *Set) AreNamed(text string) bool {
+	if t.AnyName {
+		return true
+	}
 	folded := lex.Fold(text)
-	return t.AnyName || slices.ContainsFunc(t.sorted, func(name string) bool { return strings.Contains(folded, name) })
+	for i := range len(folded) {
+		if rest := folded[i:]; t.pairs[pair(rest)/64]&(1<<(pair(rest)%64)) != 0 && t.startsWithName(rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsWithName reports whether a folded text starts with one of the shortest names. No
+// shortest name starts with another, so that only the last of those before text can fit.
+func (t *Set) startsWithName(text string) bool {
+	i, found := slices.BinarySearch(t.shortest, text)
+	return found || i > 0 && strings.HasPrefix(text, t.shortest[i-1])
+}
+
+// pair returns the first two bytes of a text that is not empty as a number; the second is
+// 0 if there is none.
+func pair(text string) uint16 {
+	if len(text) == 1 {
+		return uint16(text[0]) << 8
+	}
+	return uint16(text[0])<<8 | uint16(text[1])
+}
+
+// indexNames fills shortest and pairs.
+func (t *Set) indexNames() {
+	for _, name := range t.sorted {
+		if n := len(t.shortest); n > 0 && strings.HasPrefix(name, t.shortest[n-1]) {
+			continue
+		}
+		t.shortest = append(t.shortest, name)
+		first, last := pair(name), pair(name)
+		if len(name) == 1 { // whatever follows
+			last |= 0xFF
+		}
+		for p := int(first); p <= int(last); p++ {
+			t.pairs[p/64] |= 1 << (p % 64)
+		}
+	}
 }
 
 // NameAtEnd returns where a declared name begins that ends b, or -1. Text may run

@@ -19,11 +19,15 @@ type Set struct {
 	exact   map[string]*Tool
 	folded  map[string]*Tool // nil where two names fold to one
 	sorted  []string         // folded names, for prefix search
-	First   [256]bool        // bytes that a declared name may begin with
-	Leads   [256]bool        // likewise, namespaces included
-	Stops   [256]bool        // bytes of text at which something may begin
-	Keys    map[string]bool  // every property of every tool
-	longest int              // bytes of the longest name, with room for escapes
+	// shortest are those of sorted that do not start with another one, pairs has a bit
+	// for each two bytes that one of them starts with.
+	shortest []string
+	pairs    [1 << 16 / 64]uint64
+	First    [256]bool       // bytes that a declared name may begin with
+	Leads    [256]bool       // likewise, namespaces included
+	Stops    [256]bool       // bytes of text at which something may begin
+	Keys     map[string]bool // every property of every tool
+	longest  int             // bytes of the longest name, with room for escapes
 }
 
 // A Tool is one tool's name and parameters.
@@ -85,6 +89,7 @@ func New(specs []tool.Spec, anyName bool) *Set {
 		t.Leads[c] = t.AnyName || t.First[c] || low == 'p' || slices.ContainsFunc(lex.Namespaces, func(ns string) bool { return ns[0] == low })
 	}
 	slices.Sort(t.sorted)
+	t.indexNames()
 	return t
 }
 
