@@ -29,7 +29,7 @@ var unread = []string{"MustCompile", "Compile", "Set", "Warn", "Info", "Debug", 
 // is to be typed, and what programs read.
 var mute = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(📎 )?(weir (archive|model|plugin|serve|user|mcp|ask "|conversation|tools show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
-	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[`), // the arguments of a command
+	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[|^ --[a-z]+ [A-Z=]+$`), // the arguments of a command, a flag
 	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s\.quota)`),
 	regexp.MustCompile(`^(%\S+|, |:| )*(KiB|MiB|GiB|ms|s|min)$`),
 	regexp.MustCompile(`^(Application Support|Bearer %s)$`),
@@ -113,7 +113,7 @@ func texts(file *ast.File) (list []string) {
 }
 
 // commandFolders hold the commands and what they print.
-var commandFolders = []string{".", "../../internal/plugincmd"}
+var commandFolders = []string{".", "../../internal/plugincmd", "../../internal/modelcmd"}
 
 // Every text that a command says exists in Chinese.
 func TestEveryTextIsInBothLanguages(t *testing.T) {

@@ -241,7 +241,7 @@ test('what a model, a tool, a plugin or a person writes becomes no markup', asyn
   const dialog = await review(page, 'sneaky');
   await dialog.getByText('<script>').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
-  await page.getByRole('searchbox').fill('onerror');
+  await page.getByRole('searchbox', { name: 'Search conversations' }).fill('onerror');
   await page.getByRole('status').filter({ hasText: /^Found: \d/ }).waitFor();
   await page.reload();
   await log(page).getByText('image: picture').waitFor();
