@@ -106,7 +106,7 @@ func TestFiveHundredToolsAreReached(t *testing.T) {
 						first = string(told)
 					}
 					if string(told) != first {
-						t.Fatal("what is told of tools has changed in the conversation")
+						t.Fatal("the requests of the conversation describe the tools differently")
 					}
 					if n := tokens.Count(string(told)); n > 2000 {
 						t.Fatalf("%d tools cost %.0f tokens", len(b.specs), n)

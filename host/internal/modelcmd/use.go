@@ -31,17 +31,34 @@ type Flags struct {
 // given reports whether a flag sets something in the table of the model.
 func (f Flags) given() bool { return f.BaseURL != "" || f.Window != 0 || f.KeyEnv != "" }
 
-// Use makes a model the default, and adds it to the configuration if it is not there.
-func (c *Commands) Use(ctx context.Context, arg string, m Flags) error {
+// A source is the configuration file before a command changes it.
+type source struct {
+	file, text string
+	settings   config.Settings
+	secrets    config.Lookup
+}
+
+// readForEdit returns the configuration file. A fault in it is an error.
+func (c *Commands) readForEdit() (source, error) {
 	p, l, err := c.Load()
 	if err != nil {
-		return err
+		return source{}, err
 	}
-	file, toml, err := c.Source.ReadForEdit(p.Config)
+	file, text, err := c.Source.ReadForEdit(p.Config)
+	if err != nil {
+		return source{}, err
+	}
+	settings, _ := config.Parse(file, text) // Load has checked it
+	return source{file, text, settings, l.Secrets}, nil
+}
+
+// Use makes a model the default, and adds it to the configuration if it is not there.
+func (c *Commands) Use(ctx context.Context, arg string, m Flags) error {
+	old, err := c.readForEdit()
 	if err != nil {
 		return err
 	}
-	before, _ := config.Parse(file, toml) // Load has checked it
+	file, toml, before := old.file, old.text, old.settings
 	if toml, err = addModel(toml, arg, before.Models, m); err != nil {
 		return err
 	}
@@ -64,8 +81,8 @@ func (c *Commands) Use(ctx context.Context, arg string, m Flags) error {
 		return nil
 	}
 	c.Outf("%s is now the default model (%s)\n", m.Name, file)
-	c.tellKey(now, config.EnvFile(file), l.Secrets)
-	c.tellServer(ctx, m.Name, now, l.Secrets)
+	c.tellKey(now, config.EnvFile(file), old.secrets)
+	c.tellServer(ctx, m.Name, now, old.secrets)
 	c.Outf("try it: weir model test\na running daemon takes it up with: weir reload\n")
 	return nil
 }
@@ -121,15 +138,11 @@ func (c *Commands) tellKey(m config.ModelSettings, envFile string, env config.Lo
 
 // Remove removes a configured model that is not the default.
 func (c *Commands) Remove(name string) error {
-	p, _, err := c.Load()
+	old, err := c.readForEdit()
 	if err != nil {
 		return err
 	}
-	file, toml, err := c.Source.ReadForEdit(p.Config)
-	if err != nil {
-		return err
-	}
-	before, _ := config.Parse(file, toml) // Load has checked it
+	file, toml, before := old.file, old.text, old.settings
 	if _, ok := before.Models[name]; !ok {
 		return unknownModel(name, before)
 	}
