@@ -47,7 +47,7 @@ func TestApproveOverHTTP(t *testing.T) {
 	work := t.TempDir()
 	granted := map[string]plugin.Grant{}
 	s, dir := pinnedServer(t, []string{"calculator", "read_file"}, nil)
-	s.daemon.plugins.read = func() (map[string]plugin.Grant, error) { return granted, nil }
+	s.daemon.plugins.Read = func() (map[string]plugin.Grant, error) { return granted, nil }
 	r := reviewOf(t, s.get("/api/plugins/read_file"))
 	if r.Plugin.State != plugin.Pending || r.Pending == nil || r.Serving != nil || len(r.Pending.Asks) != 1 || r.Pending.Asks[0].Reason.String() != "reads the files it is asked for" || len(r.Pending.SuggestedEdits["paths"]) != 1 {
 		t.Fatalf("%+v", r)
@@ -132,8 +132,8 @@ func TestApproveOverHTTP(t *testing.T) {
 func TestApproveGrants(t *testing.T) {
 	granted := map[string]plugin.Grant{}
 	s, dir := pinnedServer(t, []string{"fetch_url"}, nil)
-	s.daemon.plugins.read = func() (map[string]plugin.Grant, error) { return maps.Clone(granted), nil }
-	s.daemon.plugins.add = func(name string, add plugin.Grant) (func() error, error) {
+	s.daemon.plugins.Read = func() (map[string]plugin.Grant, error) { return maps.Clone(granted), nil }
+	s.daemon.plugins.Add = func(name string, add plugin.Grant) (func() error, error) {
 		before := granted[name]
 		if slices.ContainsFunc(add.Hosts, func(h plugin.HostGrant) bool { return h.Host == "two.example" && len(before.Hosts) == 0 }) {
 			return nil, errors.New("the file cannot be written")
@@ -245,7 +245,7 @@ func TestReloadTakesAGrantBack(t *testing.T) {
 	})
 	read := func() answer { return s.post("/api/tools/read_file/call", `{"arguments":{"file_path":"a.txt"}}`) }
 	now, fault := given, error(nil)
-	s.daemon.plugins.read = func() (map[string]plugin.Grant, error) { return now, fault }
+	s.daemon.plugins.Read = func() (map[string]plugin.Grant, error) { return now, fault }
 	reload := func() string { return s.post("/api/plugins/reload", "").body }
 	if got := reload(); !strings.Contains(got, `"changed":[]`) || !strings.Contains(read().body, "good morning") {
 		t.Errorf("the same grants: %s", got)

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/turns"
@@ -103,7 +104,7 @@ func (c *chat) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.End()
 	}
 	if err != nil {
-		emit(api.EventError, asProblem(err).In(localeOf(r)))
+		emit(api.EventError, asProblem(err).In(params.Language(r)))
 	}
 	emit(api.EventEnd, end)
 	return nil
@@ -113,7 +114,7 @@ func (c *chat) postChat(w http.ResponseWriter, r *http.Request) error {
 func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn {
 	principal := access.Principal(r)
 	return c.resumable.Start(r.Context(), resume.Start{
-		Principal: principal, Locale: localeOf(r), Grace: c.grace,
+		Principal: principal, Locale: params.Language(r), Grace: c.grace,
 		Run: func(ctx context.Context, emit func(string, any)) (api.ChatEnd, error) {
 			return c.turns.Ask(ctx, principal, ask, nil, emit)
 		},

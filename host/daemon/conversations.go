@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/limit"
@@ -40,7 +41,7 @@ func (c *conversations) routes() []openapi.Route {
 			Method: "GET", Path: "/api/conversations",
 			Auth: openapi.Token, Handle: c.listConversations,
 			About: "List the conversations with their sums, the one used last first",
-			Query: []openapi.Param{limitTo("100, and never more than 1000"), queryParam("cursor", "string", "what the page before named as next"), ofID()},
+			Query: []openapi.Param{params.Limit("100, and never more than 1000"), params.Query("cursor", "string", "what the page before named as next"), params.ID()},
 			Gives: api.ConversationList{},
 			Fails: []int{400},
 		},
@@ -48,7 +49,7 @@ func (c *conversations) routes() []openapi.Route {
 			Method: "GET", Path: "/api/conversations/search",
 			Auth: openapi.Token, Handle: c.searchConversations,
 			About: "Find words in the messages and titles",
-			Query: []openapi.Param{queryParam("q", "string", "words that one message or title contains, all of them"), limitTo("20")},
+			Query: []openapi.Param{params.Query("q", "string", "words that one message or title contains, all of them"), params.Limit("20")},
 			Gives: api.ConversationsFound{},
 			Fails: []int{400},
 		},
@@ -63,7 +64,7 @@ func (c *conversations) routes() []openapi.Route {
 			Method: "GET", Path: "/api/conversations/{id}/call",
 			Auth: openapi.Token, Handle: c.showCall,
 			About: "Show a result as the model read it, though a placeholder has replaced it since",
-			Query: []openapi.Param{queryParam("turn", "integer", "the turn of the call, from 1"), queryParam("call", "string", "the id of the call")},
+			Query: []openapi.Param{params.Query("turn", "integer", "the turn of the call, from 1"), params.Query("call", "string", "the id of the call")},
 			Gives: api.ToolCallResult{},
 			Fails: []int{400, 404, 410},
 		},
@@ -93,7 +94,7 @@ const givenTitle = 200
 const mostListed = 1000
 
 func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request) error {
-	limit, err := queryInt(r, "limit", store.DefaultConversations)
+	limit, err := params.Int(r, "limit", store.DefaultConversations)
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func viewOf(u store.Call) (v tool.View, ok bool) {
 // showCall cuts a result again from the archived whole, as it was cut for the model.
 func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
-	turn, err := queryInt(r, "turn", 0)
+	turn, err := params.Int(r, "turn", 0)
 	if err != nil {
 		return err
 	}
@@ -245,7 +246,7 @@ func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Reques
 }
 
 func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Request) error {
-	limit, err := queryInt(r, "limit", archive.DefaultHits)
+	limit, err := params.Int(r, "limit", archive.DefaultHits)
 	if err != nil {
 		return err
 	}

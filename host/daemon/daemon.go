@@ -15,10 +15,12 @@ import (
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/archives"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
@@ -47,7 +49,7 @@ type Daemon struct {
 	meter     *usage.Meter
 	openai    *openai.Server
 	chat      *chat
-	plugins   *plugins
+	plugins   *plugins.Plugins
 	mcp       *mcpClients
 }
 
@@ -93,7 +95,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
-	d.plugins = &plugins{cfg.Host, d.admission, d.log, cfg.Grants, cfg.Grant}
+	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{
 		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
@@ -170,8 +172,8 @@ func (d *Daemon) routes() []openapi.Route {
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
 		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
-		d.plugins.routes(),
-		(&archives{h, d.log}).routes(),
+		d.plugins.Routes(),
+		(&archives.Archives{Host: h, Log: d.log}).Routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
@@ -195,7 +197,7 @@ func (d *Daemon) Reload(ctx context.Context) (ReloadReport, error) {
 // ReloadPlugins reads the plugin folders and the grants again, for a person, and
 // returns what changed. Grants that cannot be read change nothing.
 func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
-	return d.plugins.reload(ctx)
+	return d.plugins.Reload(ctx)
 }
 
 // ServeMCP serves one MCP client over a stream of lines, as the operator, until

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/export"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -27,9 +28,9 @@ func (e *exports) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: e.exportConversation,
 			About: "Everything of a conversation, as JSON lines, as one JSON document, or as Markdown for people",
 			Query: []openapi.Param{
-				queryParam("format", "string", "jsonl, json or markdown; left out: jsonl"),
-				queryParam("archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"),
-				queryParam("locale", "string", "the language of Markdown's headings, en or zh; left out: en"),
+				params.Query("format", "string", "jsonl, json or markdown; left out: jsonl"),
+				params.Query("archives", "boolean", "whether to include the archived texts; left out: only in jsonl, which always has them"),
+				params.Query("locale", "string", "the language of Markdown's headings, en or zh; left out: en"),
 			},
 			Kind:  kindLines + ", " + kindJSON + ", " + kindMarkdown,
 			Fails: []int{400, 404},
@@ -51,7 +52,7 @@ func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) err
 	if form == "" {
 		form = formLines
 	}
-	whole, err := queryBool(r, "archives", form == formLines)
+	whole, err := params.Bool(r, "archives", form == formLines)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) err
 	case form == formLines && !whole:
 		return api.Problemf(http.StatusBadRequest, "bad_query", "use format=json for an export without the texts", "an export as JSON lines has the archives whole")
 	}
-	locale, err := queryLocale(r)
+	locale, err := params.Locale(r)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/internal/panics"
 )
 
@@ -19,7 +20,7 @@ type guard struct {
 
 // wrap turns a handler's error into an answer and keeps a panic of one
 // request from ending the daemon.
-func (g guard) wrap(h handler) http.HandlerFunc {
+func (g guard) wrap(h turns.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {

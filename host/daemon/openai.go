@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/turns"
 )
@@ -47,7 +48,7 @@ func (c *completions) routes() []openapi.Route {
 }
 
 func (c *completions) completions(w http.ResponseWriter, r *http.Request) error {
-	return c.server.Completions(access.Principal(r), localeOf(r), w, r)
+	return c.server.Completions(access.Principal(r), params.Language(r), w, r)
 }
 
 func (c *completions) completionModels(w http.ResponseWriter, r *http.Request) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openai"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -22,7 +23,7 @@ func asProblem(err error) *api.Problem {
 
 // writeProblem answers a request with a problem, in the words of its protocol.
 func writeProblem(w http.ResponseWriter, r *http.Request, p *api.Problem) {
-	p = p.In(localeOf(r))
+	p = p.In(params.Language(r))
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/limit"
@@ -56,6 +57,6 @@ func (p *profiles) listProfiles(w http.ResponseWriter, r *http.Request) error {
 		one.Least, one.Most = limit.Recommended(window)
 		out.Profiles = append(out.Profiles, one)
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
 	return nil
 }

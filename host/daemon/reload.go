@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
@@ -36,7 +37,7 @@ func (l *reloads) routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "POST", Path: "/api/reload",
-			Auth: openapi.Operator, Handle: whole(l.admission, l.postReload),
+			Auth: openapi.Operator, Handle: l.admission.Whole(l.postReload),
 			About: "Read the configuration and the plugin folders again",
 			Gives: ReloadReport{},
 			Fails: []int{409, 503},
@@ -56,7 +57,7 @@ func (l *reloads) postReload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), out))
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
 	return nil
 }
 

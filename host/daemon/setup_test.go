@@ -192,7 +192,7 @@ func TestChangesOutlastTheirClient(t *testing.T) {
 		goes()
 		return ReloadReport{}, ctx.Err()
 	}
-	s.daemon.plugins.read = func() (map[string]plugin.Grant, error) {
+	s.daemon.plugins.Read = func() (map[string]plugin.Grant, error) {
 		goes()
 		return nil, nil
 	}

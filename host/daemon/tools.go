@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -45,7 +46,7 @@ func (t *tools) routes() []openapi.Route {
 			Method: "GET", Path: "/api/tools",
 			Auth: openapi.Token, Handle: t.listTools,
 			About: "List the tools with their limits; with a query, those that fit it, best first",
-			Query: []openapi.Param{queryParam("query", "string", "what the tools should do, or their names"), limitTo("20 that fit the query")},
+			Query: []openapi.Param{params.Query("query", "string", "what the tools should do, or their names"), params.Limit("20 that fit the query")},
 			Gives: ToolList{},
 		},
 		{
@@ -57,7 +58,7 @@ func (t *tools) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/tools/{name}/call",
-			Auth: openapi.Token, Handle: awaited(t.admission, t.callTool),
+			Auth: openapi.Token, Handle: t.admission.Awaited(t.callTool),
 			About: "Call a tool without a model. A tool that fails is a success of the call: its answer says so",
 			Takes: CallBody{},
 			Gives: api.ToolCallResult{},
@@ -70,7 +71,7 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 	user := t.current.View(access.Principal(r)).User
 	tools := []plugin.ToolInfo{}
 	if query := r.URL.Query().Get("query"); query != "" {
-		n, err := queryInt(r, "limit", 20)
+		n, err := params.Int(r, "limit", 20)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -22,7 +23,7 @@ func (t *traces) routes() []openapi.Route {
 			Method: "GET", Path: "/api/traces",
 			Auth: openapi.Token, Handle: t.listTraces,
 			About: "List how the last turns went, the newest first",
-			Query: []openapi.Param{inConversation(), limitTo("20")},
+			Query: []openapi.Param{params.Conversation(), params.Limit("20")},
 			Gives: api.TraceList{},
 			Fails: []int{400},
 		},
@@ -30,7 +31,7 @@ func (t *traces) routes() []openapi.Route {
 			Method: "GET", Path: "/api/traces/{id}",
 			Auth: openapi.Token, Handle: t.showTrace,
 			About: "How one turn went, round by round; the id last is that of the newest",
-			Query: []openapi.Param{inConversation()},
+			Query: []openapi.Param{params.Conversation()},
 			Gives: api.Trace{},
 			Fails: []int{404},
 		},
@@ -38,7 +39,7 @@ func (t *traces) routes() []openapi.Route {
 }
 
 func (t *traces) listTraces(w http.ResponseWriter, r *http.Request) error {
-	n, err := queryInt(r, "limit", 0)
+	n, err := params.Int(r, "limit", 0)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/usage"
@@ -33,7 +34,7 @@ func (u *users) routes() []openapi.Route {
 			Method: "GET", Path: "/api/usage",
 			Auth: openapi.Token, Handle: u.showUsage,
 			About: "What you took, day by day, and how much of your quotas is used",
-			Query: []openapi.Param{queryParam("days", "integer", "so many days; left out: 7"), queryParam("user", "string", "somebody else, for the operator")},
+			Query: []openapi.Param{params.Query("days", "integer", "so many days; left out: 7"), params.Query("user", "string", "somebody else, for the operator")},
 			Gives: api.Usage{},
 			Fails: []int{400, 404},
 		},
@@ -67,7 +68,7 @@ const (
 
 // showUsage tells users what they took, and the operator what anybody did.
 func (u *users) showUsage(w http.ResponseWriter, r *http.Request) error {
-	days, err := queryInt(r, "days", usualDays)
+	days, err := params.Int(r, "days", usualDays)
 	if err != nil {
 		return err
 	}

@@ -159,3 +159,23 @@ func closedProblem() *api.Problem {
 func busyProblem() *api.Problem {
 	return api.Problemf(http.StatusConflict, api.CodeBusy, "wait for its answer or begin another conversation", "this conversation is still answering")
 }
+
+// A Handler answers a request, or says why not.
+type Handler = func(http.ResponseWriter, *http.Request) error
+
+// Awaited has Drain wait for what a handler does, and cut it off in the end, as it
+// does with turns.
+func (a *Admission) Awaited(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return a.Run(r.Context(), func(ctx context.Context) error { return h(w, r.WithContext(ctx)) })
+	}
+}
+
+// Whole is Awaited, for what would be half done if it ended with its client: some
+// of a configuration in force, or a plugin that the lock file alone has disabled.
+func (a *Admission) Whole(h Handler) Handler {
+	h = a.Awaited(h)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return h(w, r.WithContext(context.WithoutCancel(r.Context())))
+	}
+}

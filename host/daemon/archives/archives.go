@@ -1,4 +1,5 @@
-package daemon
+// Package archives has the routes of archived results.
+package archives
 
 import (
 	"encoding/json"
@@ -14,30 +15,32 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// archives has the routes of archived results.
-type archives struct {
-	host *host.Host
-	log  hclog.Logger
+// Archives has the routes.
+type Archives struct {
+	Host *host.Host
+	Log  hclog.Logger
 }
 
-func (a *archives) routes() []openapi.Route {
+// Routes returns the routes.
+func (a *Archives) Routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "GET", Path: "/api/archives",
 			Auth: openapi.Token, Handle: a.listArchives,
 			About: "List the archived results, the newest first",
 			Query: []openapi.Param{
-				inConversation(),
-				queryParam("thread_id", "string", "only of this thread, which a question or POST /api/results named"),
-				queryParam("tool", "string", "only of this tool"),
-				queryParam("q", "string", "a text that the call or the summary contains"),
-				ofID(),
-				limitTo("50"),
-				queryParam("offset", "integer", "leave out the newest"),
+				params.Conversation(),
+				params.Query("thread_id", "string", "only of this thread, which a question or POST /api/results named"),
+				params.Query("tool", "string", "only of this tool"),
+				params.Query("q", "string", "a text that the call or the summary contains"),
+				params.ID(),
+				params.Limit("50"),
+				params.Query("offset", "integer", "leave out the newest"),
 			},
 			Gives: api.ArchiveList{},
 			Fails: []int{400},
@@ -46,7 +49,7 @@ func (a *archives) routes() []openapi.Route {
 			Method: "GET", Path: "/api/archives/search",
 			Auth: openapi.Token, Handle: a.searchArchives,
 			About: "Find words in the whole texts",
-			Query: []openapi.Param{queryParam("q", "string", "words that one result contains, all of them"), inConversation(), limitTo("20")},
+			Query: []openapi.Param{params.Query("q", "string", "words that one result contains, all of them"), params.Conversation(), params.Limit("20")},
 			Gives: api.Found{},
 			Fails: []int{400},
 		},
@@ -62,9 +65,9 @@ func (a *archives) routes() []openapi.Route {
 			Auth: openapi.Token, Handle: a.showArchive,
 			About: "Read an archived result, or a part of it",
 			Query: []openapi.Param{
-				inConversation(), queryParam("lines", "string", "a-b, counted from 1"), queryParam("grep", "string", "lines that match an RE2 expression"), queryParam("context", "integer", "lines around each match"),
-				queryParam("pointer", "string", "a value of JSON, by RFC 6901"),
-				queryParam("head", "integer", "the first lines"), queryParam("tail", "integer", "the last lines"), queryParam("offset", "integer", "leave out so many characters"),
+				params.Conversation(), params.Query("lines", "string", "a-b, counted from 1"), params.Query("grep", "string", "lines that match an RE2 expression"), params.Query("context", "integer", "lines around each match"),
+				params.Query("pointer", "string", "a value of JSON, by RFC 6901"),
+				params.Query("head", "integer", "the first lines"), params.Query("tail", "integer", "the last lines"), params.Query("offset", "integer", "leave out so many characters"),
 			},
 			Gives: api.ArchivePage{},
 			Fails: []int{400, 404, 410, 422},
@@ -78,19 +81,19 @@ func (a *archives) routes() []openapi.Route {
 	}
 }
 
-func (a *archives) listArchives(w http.ResponseWriter, r *http.Request) error {
+func (a *Archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	n, err := queryInt(r, "limit", 50)
+	n, err := params.Int(r, "limit", 50)
 	if err != nil {
 		return err
 	}
-	offset, err := queryInt(r, "offset", 0)
+	offset, err := params.Int(r, "offset", 0)
 	if err != nil {
 		return err
 	}
 	// Without a conversation: all of the requester's.
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id")}
-	entries, err := a.host.Archive().List(r.Context(), scope, archive.Filter{
+	entries, err := a.Host.Archive().List(r.Context(), scope, archive.Filter{
 		Thread: q.Get("thread_id"), Tool: q.Get("tool"), Query: q.Get("q"), ID: q.Get("id"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
 	})
 	if err != nil {
@@ -107,7 +110,7 @@ func (a *archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 // pageChars is the longest part that one answer of showArchive holds, in characters.
 const pageChars = 200_000
 
-func (a *archives) showArchive(w http.ResponseWriter, r *http.Request) error {
+func (a *Archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	args := map[string]string{"uuid": r.PathValue("uuid")}
 	for _, key := range []string{"lines", "grep", "context", "pointer", "head", "tail", "offset"} {
 		if v := r.URL.Query().Get(key); v != "" {
@@ -122,7 +125,7 @@ func (a *archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entry, err := a.host.Archive().Find(r.Context(), access.Principal(r), id)
+	entry, err := a.Host.Archive().Find(r.Context(), access.Principal(r), id)
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func (a *archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if c := r.URL.Query().Get("conversation_id"); c != "" {
 		entry.Scope.Conversation = c
 	}
-	page, err := a.host.Archive().Peek(r.Context(), entry.Scope, id, part)
+	page, err := a.Host.Archive().Peek(r.Context(), entry.Scope, id, part)
 	if err != nil {
 		return err
 	}
@@ -145,14 +148,14 @@ func (a *archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 
 // searchArchives looks for words in the whole texts of one conversation, or of
 // all of the requester's.
-func (a *archives) searchArchives(w http.ResponseWriter, r *http.Request) error {
+func (a *Archives) searchArchives(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	n, err := queryInt(r, "limit", 0)
+	n, err := params.Int(r, "limit", 0)
 	if err != nil {
 		return err
 	}
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id")}
-	found, err := a.host.Archive().Search(r.Context(), scope, q.Get("q"), archive.SearchOptions{Limit: n, Everywhere: scope.Conversation == ""})
+	found, err := a.Host.Archive().Search(r.Context(), scope, q.Get("q"), archive.SearchOptions{Limit: n, Everywhere: scope.Conversation == ""})
 	if err != nil {
 		return err
 	}
@@ -162,9 +165,9 @@ func (a *archives) searchArchives(w http.ResponseWriter, r *http.Request) error 
 		hits[i] = api.Hit{UUID: e.UUID, Conversation: e.Scope.Conversation, Tool: e.Tool, Query: e.Query, Created: e.Created, Line: h.Line, Snippet: h.Snippet}
 	}
 	scope.Everywhere = scope.Conversation == ""
-	near, err := a.host.Near(r.Context(), scope, q.Get("q"), maxNear)
+	near, err := a.Host.Near(r.Context(), scope, q.Get("q"), maxNear)
 	if err != nil {
-		a.log.Warn("the archives are searched by words only", "error", err)
+		a.Log.Warn("the archives are searched by words only", "error", err)
 	}
 	hits = append(hits, nearHits(near, hits)...)
 	httpjson.Write(w, http.StatusOK, api.Found{Hits: hits, Archives: found.Archives, Scanned: found.Scanned, Left: found.Left})
@@ -193,12 +196,12 @@ func nearHits(near []archive.Near, byWords []api.Hit) (out []api.Hit) {
 
 // pruneArchives removes what retention does not keep. The sums are everybody's,
 // the rows the requester's own.
-func (a *archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
+func (a *Archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 	var body api.PruneBody
 	if err := httpjson.Read(w, r, &body); err != nil {
 		return err
 	}
-	report, err := a.host.Archive().Prune(r.Context(), body.DryRun)
+	report, err := a.Host.Archive().Prune(r.Context(), body.DryRun)
 	if err != nil {
 		return err
 	}
@@ -213,15 +216,15 @@ func (a *archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteArchive deletes one result for good; also one that was pruned.
-func (a *archives) deleteArchive(w http.ResponseWriter, r *http.Request) error {
-	e, err := a.host.Archive().Find(r.Context(), access.Principal(r), r.PathValue("uuid"))
+func (a *Archives) deleteArchive(w http.ResponseWriter, r *http.Request) error {
+	e, err := a.Host.Archive().Find(r.Context(), access.Principal(r), r.PathValue("uuid"))
 	if err != nil && !errors.Is(err, archive.ErrExpired) {
 		return err
 	}
-	if err := a.host.Archive().Delete(r.Context(), e.Scope, e.UUID); err != nil {
+	if err := a.Host.Archive().Delete(r.Context(), e.Scope, e.UUID); err != nil {
 		return err
 	}
-	a.log.Info("a result was deleted", "uuid", e.UUID, "tool", e.Tool, "conversation", e.Scope.Conversation)
+	a.Log.Info("a result was deleted", "uuid", e.UUID, "tool", e.Tool, "conversation", e.Scope.Conversation)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

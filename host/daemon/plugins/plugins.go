@@ -1,4 +1,5 @@
-package daemon
+// Package plugins has the routes on which a person decides about plugins.
+package plugins
 
 import (
 	"cmp"
@@ -14,38 +15,38 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// plugins has the routes of plugins.
-//
-// What is said here about plugins is a person's word. It takes the token, which
+// Plugins has the routes. What is said here about plugins is a person's word. It takes the token, which
 // no tool and no model has, and no tool of weir's own speaks to these routes.
-type plugins struct {
-	host      *host.Host
-	admission *turns.Admission
-	log       hclog.Logger
-	// read reads the grants again; nil: they cannot change. add adds to those of a
+type Plugins struct {
+	Host      *host.Host
+	Admission *turns.Admission
+	Log       hclog.Logger
+	// Read reads the grants again; nil: they cannot change. Add adds to those of a
 	// plugin, as Config.Grant does; nil: no approval grants anything.
-	read func() (map[string]plugin.Grant, error)
-	add  func(name string, add plugin.Grant) (undo func() error, err error)
+	Read func() (map[string]plugin.Grant, error)
+	Add  func(name string, add plugin.Grant) (undo func() error, err error)
 }
 
-func (p *plugins) routes() []openapi.Route {
+// Routes returns the routes.
+func (p *Plugins) Routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "GET", Path: "/api/plugins",
 			Auth: openapi.Operator, Handle: p.listPlugins,
 			About: "List the plugins with their states",
-			Gives: PluginList{},
+			Gives: api.PluginList{},
 		},
 		{
 			Method: "POST", Path: "/api/plugins/reload",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.reloadPlugins),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.reloadPlugins),
 			About: "Read the plugin folders and the grants again",
-			Gives: Reloaded{},
+			Gives: api.Reloaded{},
 			Fails: []int{409, 503},
 		},
 		{
@@ -57,7 +58,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/approve",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.approvePlugin),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.approvePlugin),
 			About: "Let in exactly the version that was looked at",
 			Takes: api.Verdict{},
 			Bare:  true,
@@ -66,7 +67,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/rollback",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.rollbackPlugin),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.rollbackPlugin),
 			About: "Go back to an earlier version",
 			Takes: api.Verdict{},
 			Bare:  true,
@@ -75,7 +76,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/disable",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.disablePlugin),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.disablePlugin),
 			About: "Take a plugin out",
 			Takes: api.Verdict{},
 			Bare:  true,
@@ -84,7 +85,7 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "POST", Path: "/api/plugins/{name}/enable",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.enablePlugin),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.enablePlugin),
 			About: "Take a plugin in again",
 			Takes: api.Verdict{},
 			Bare:  true,
@@ -93,9 +94,9 @@ func (p *plugins) routes() []openapi.Route {
 		},
 		{
 			Method: "DELETE", Path: "/api/plugins/{name}",
-			Auth: openapi.Operator, Handle: whole(p.admission, p.removePlugin),
+			Auth: openapi.Operator, Handle: p.Admission.Whole(p.removePlugin),
 			About: "Forget a plugin",
-			Query: []openapi.Param{queryParam("files", "string", "remove: its files too; keep or left out: not")},
+			Query: []openapi.Param{params.Query("files", "string", "remove: its files too; keep or left out: not")},
 			Gives: plugin.Removal{},
 			Fails: []int{400, 404, 409, 503},
 		},
@@ -103,31 +104,26 @@ func (p *plugins) routes() []openapi.Route {
 			Method: "POST", Path: "/api/plugins/{name}/retry",
 			Auth: openapi.Operator, Handle: p.retryPlugin,
 			About: "Take a plugin out of quarantine",
-			Gives: Retried{},
+			Gives: api.Retried{},
 			Fails: []int{404},
 		},
 	}
 }
 
-func (p *plugins) listPlugins(w http.ResponseWriter, r *http.Request) error {
-	plugins := p.host.Plugins()
+func (p *Plugins) listPlugins(w http.ResponseWriter, r *http.Request) error {
+	plugins := p.Host.Plugins()
 	if plugins == nil {
 		plugins = []plugin.Info{}
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), PluginList{plugins}))
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), api.PluginList{Plugins: plugins}))
 	return nil
 }
 
-// A PluginList is what GET /api/plugins answers.
-type PluginList struct {
-	Plugins []plugin.Info `json:"plugins"`
-}
-
-func (p *plugins) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
 	return p.answerReview(w, r, nil)
 }
 
-func (p *plugins) approvePlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 	body, err := readVerdict(w, r)
 	if err != nil {
 		return err
@@ -139,7 +135,7 @@ func (p *plugins) approvePlugin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // approve grants and approves, or does neither.
-func (p *plugins) approve(ctx context.Context, name string, body api.Verdict) error {
+func (p *Plugins) approve(ctx context.Context, name string, body api.Verdict) error {
 	undo, err := p.grantPowers(ctx, name, body)
 	if err != nil {
 		return err
@@ -148,7 +144,7 @@ func (p *plugins) approve(ctx context.Context, name string, body api.Verdict) er
 		err = p.keepsServing(ctx, name, body)
 	}
 	if err == nil {
-		err = p.host.Approve(ctx, name, body.Digest, body.By)
+		err = p.Host.Approve(ctx, name, body.Digest, body.By)
 	}
 	if err != nil && undo != nil {
 		return errors.Join(err, undo(), p.readGrants(ctx))
@@ -157,22 +153,22 @@ func (p *plugins) approve(ctx context.Context, name string, body api.Verdict) er
 }
 
 // readGrants puts the grants of the configuration in force.
-func (p *plugins) readGrants(ctx context.Context) error {
+func (p *Plugins) readGrants(ctx context.Context) error {
 	grants := p.grants("correct the file and approve again")
 	if grants == nil {
 		return nil
 	}
-	_, err := p.host.Reload(ctx, host.ReloadOptions{Grants: grants})
+	_, err := p.Host.Reload(ctx, host.ReloadOptions{Grants: grants})
 	return err
 }
 
 // grantPowers writes what an approval grants into the configuration. undo takes it back;
 // nil: nothing was written.
-func (p *plugins) grantPowers(ctx context.Context, name string, body api.Verdict) (undo func() error, err error) {
-	if len(body.Grants) == 0 || p.add == nil {
+func (p *Plugins) grantPowers(ctx context.Context, name string, body api.Verdict) (undo func() error, err error) {
+	if len(body.Grants) == 0 || p.Add == nil {
 		return nil, nil
 	}
-	review, err := p.host.Review(ctx, name)
+	review, err := p.Host.Review(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -195,15 +191,15 @@ func (p *plugins) grantPowers(ctx context.Context, name string, body api.Verdict
 			g.Secrets = append(g.Secrets, what)
 		}
 	}
-	if undo, err = p.add(name, g); err != nil {
+	if undo, err = p.Add(name, g); err != nil {
 		return nil, api.Problemf(http.StatusConflict, "config", "grant it with `weir plugin approve`, or in tools.toml", "it cannot be granted here: %s", err)
 	}
 	return undo, nil
 }
 
 // keepsServing refuses an approval that would stop the tools of the version that serves.
-func (p *plugins) keepsServing(ctx context.Context, name string, body api.Verdict) error {
-	review, err := p.host.Review(ctx, name)
+func (p *Plugins) keepsServing(ctx context.Context, name string, body api.Verdict) error {
+	review, err := p.Host.Review(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -215,42 +211,42 @@ func (p *plugins) keepsServing(ctx context.Context, name string, body api.Verdic
 		"version %s serves now, and its tools would stop: %v", cmp.Or(review.Serving.Version, "(unnamed)"), next.Missing[0])
 }
 
-func (p *plugins) rollbackPlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) rollbackPlugin(w http.ResponseWriter, r *http.Request) error {
 	body, err := readVerdict(w, r)
 	if err != nil {
 		return err
 	}
-	return p.answerReview(w, r, p.host.Rollback(r.Context(), r.PathValue("name"), body.Digest))
+	return p.answerReview(w, r, p.Host.Rollback(r.Context(), r.PathValue("name"), body.Digest))
 }
 
-func (p *plugins) disablePlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) disablePlugin(w http.ResponseWriter, r *http.Request) error {
 	body, err := readVerdict(w, r)
 	if err != nil {
 		return err
 	}
-	return p.answerReview(w, r, p.host.Disable(r.Context(), r.PathValue("name"), body.By))
+	return p.answerReview(w, r, p.Host.Disable(r.Context(), r.PathValue("name"), body.By))
 }
 
-func (p *plugins) enablePlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) enablePlugin(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readVerdict(w, r); err != nil {
 		return err
 	}
-	return p.answerReview(w, r, p.host.Enable(r.Context(), r.PathValue("name")))
+	return p.answerReview(w, r, p.Host.Enable(r.Context(), r.PathValue("name")))
 }
 
-func (p *plugins) removePlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) removePlugin(w http.ResponseWriter, r *http.Request) error {
 	files := r.URL.Query().Get("files")
 	if !slices.Contains([]string{"", "keep", "remove"}, files) {
 		return api.Problemf(http.StatusBadRequest, "bad_query", "write files=keep or files=remove", "files=%q", api.Clip(files, 40))
 	}
-	removed, err := p.host.Remove(r.Context(), r.PathValue("name"), files == "remove")
+	removed, err := p.Host.Remove(r.Context(), r.PathValue("name"), files == "remove")
 	if err != nil {
 		return err
 	}
 	if removed.Files == nil {
 		removed.Files = []string{}
 	}
-	p.log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
+	p.Log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
 	httpjson.Write(w, http.StatusOK, removed)
 	return nil
 }
@@ -272,36 +268,36 @@ func readVerdict(w http.ResponseWriter, r *http.Request) (body api.Verdict, err 
 }
 
 // answerReview shows the plugin as it is now, unless err says otherwise.
-func (p *plugins) answerReview(w http.ResponseWriter, r *http.Request, err error) error {
+func (p *Plugins) answerReview(w http.ResponseWriter, r *http.Request, err error) error {
 	if err != nil {
 		return err
 	}
-	review, err := p.host.Review(r.Context(), r.PathValue("name"))
+	review, err := p.Host.Review(r.Context(), r.PathValue("name"))
 	if err != nil {
 		return err
 	}
 	if r.Method != http.MethodGet {
-		p.log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
+		p.Log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), review))
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), review))
 	return nil
 }
 
-// reload reads the plugin folders and the grants again, for a person, and
+// Reload reads the plugin folders and the grants again, for a person, and
 // returns what changed. Grants that cannot be read change nothing.
-func (p *plugins) reload(ctx context.Context) (host.Change, error) {
+func (p *Plugins) Reload(ctx context.Context) (host.Change, error) {
 	grants := p.grants("correct the file and reload again; until then what was granted before holds")
-	return p.host.Reload(ctx, host.ReloadOptions{Force: true, Grants: grants})
+	return p.Host.Reload(ctx, host.ReloadOptions{Force: true, Grants: grants})
 }
 
 // grants returns a function that reads the grants, for host.ReloadOptions; nil: they
 // cannot change. hint is that of its error.
-func (p *plugins) grants(hint string) func() (map[string]plugin.Grant, error) {
-	if p.read == nil {
+func (p *Plugins) grants(hint string) func() (map[string]plugin.Grant, error) {
+	if p.Read == nil {
 		return nil
 	}
 	return func() (map[string]plugin.Grant, error) {
-		grants, err := p.read()
+		grants, err := p.Read()
 		if err != nil {
 			return nil, api.Problemf(http.StatusConflict, "config", hint, "the grants cannot be read: %s", err)
 		}
@@ -309,42 +305,30 @@ func (p *plugins) grants(hint string) func() (map[string]plugin.Grant, error) {
 	}
 }
 
-// Reloaded is what a reload made different, and the plugins as they are now.
-type Reloaded struct {
-	Change  host.Change   `json:"change"`
-	Plugins []plugin.Info `json:"plugins"`
-}
-
 // reloadPlugins reloads and says what became different.
-func (p *plugins) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
-	change, err := p.reload(r.Context())
+func (p *Plugins) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
+	change, err := p.Reload(r.Context())
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(localeOf(r), Reloaded{change, p.host.Plugins()}))
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), api.Reloaded{Change: change, Plugins: p.Host.Plugins()}))
 	return nil
 }
 
-// Retried is what became of a plugin that was in quarantine.
-type Retried struct {
-	Plugin string       `json:"plugin"`
-	State  plugin.State `json:"state"`
-}
-
 // retryPlugin takes a plugin out of quarantine.
-func (p *plugins) retryPlugin(w http.ResponseWriter, r *http.Request) error {
+func (p *Plugins) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	err := p.host.Retry(name)
+	err := p.Host.Retry(name)
 	switch {
 	case errors.Is(err, host.ErrNotQuarantined):
 		return api.Problemf(http.StatusNotFound, "not_quarantined", "`weir plugin list` shows the state of each plugin", "there is no plugin %q in quarantine", api.Clip(name, 80))
 	case err != nil:
 		return api.Problemf(http.StatusInternalServerError, "storage", "check the permissions of the data folder", "the plugin %q cannot be taken out of quarantine", api.Clip(name, 80))
 	}
-	state, list := plugin.Ready, p.host.Plugins()
+	state, list := plugin.Ready, p.Host.Plugins()
 	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
 		state = list[i].State
 	}
-	httpjson.Write(w, http.StatusOK, Retried{name, state})
+	httpjson.Write(w, http.StatusOK, api.Retried{Plugin: name, State: state})
 	return nil
 }
