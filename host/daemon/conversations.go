@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -156,10 +155,10 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 		for _, u := range uses {
 			if u.Turn == m.Turn && u.CallID == e.CallID && u.Tool == e.Tool {
 				res.Shown, res.Layer, res.ElapsedMS = u.Shown, tool.Layer(u.Layer), u.Duration.Milliseconds()
-				if v, ok := viewOf(u); ok {
+				if v, ok := u.Cut(); ok {
 					_, missing := v.Missing()
 					res.Limit, res.Unit, res.Summarized = v.Limit, v.Unit, v.Summarized
-					res.KeptLines = len(v.Kept)
+					res.KeptLines, res.Gaps = len(v.Kept), api.GapsOf(v)
 					res.LinesProduced, res.LinesShown = v.TotalLines, v.TotalLines-missing
 				}
 			}
@@ -167,11 +166,6 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 		out = append(out, res)
 	}
 	return out
-}
-
-// viewOf returns what a result was cut to, without its text; false: it was not cut.
-func viewOf(u store.Call) (v tool.View, ok bool) {
-	return v, u.View != "" && json.Unmarshal([]byte(u.View), &v) == nil
 }
 
 // showCall cuts a result again from the archived whole, as it was cut for the model.
@@ -197,7 +191,7 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, cut := viewOf(u)
+	v, cut := u.Cut()
 	if !cut {
 		v.TotalChars, v.TotalLines = limit.Count(whole.Text)
 	}

@@ -169,11 +169,11 @@ func (d *Daemon) routes() []openapi.Route {
 		d.chat.routes(),
 		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),
-		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.knows, d.log, clock}).routes(),
+		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.calls, d.knows, d.log, clock}).routes(),
 		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
 		d.plugins.Routes(),
-		(&archives.Archives{Host: h, Log: d.log}).Routes(),
+		(&archives.Archives{Host: h, Log: d.log, Call: d.callOf}).Routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
@@ -204,6 +204,13 @@ func (d *Daemon) ReloadPlugins(ctx context.Context) (host.Change, error) {
 // in ends, ctx does or the Daemon stops.
 func (d *Daemon) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	return d.mcp.server.ServeStream(ctx, d.cfg.Principal, in, out)
+}
+
+// callOf returns the newest call whose result is an archived one, also of those that wait
+// to be written.
+func (d *Daemon) callOf(ctx context.Context, principal, uuid string) (store.Call, error) {
+	d.calls.Flush()
+	return d.store.CallOf(ctx, principal, uuid)
 }
 
 // knows reports whether a tool of that name exists, of the host or the agent.

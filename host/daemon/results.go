@@ -78,6 +78,9 @@ type KeptResult struct {
 	Shown        int        `json:"shown"`
 	Layer        tool.Layer `json:"layer,omitempty"`
 	Limit        int        `json:"limit,omitempty"`
+	// Unit is that of Limit. Gaps are the lines of the whole that Text lacks, in order.
+	Unit tool.Unit `json:"unit,omitempty"`
+	Gaps []api.Gap `json:"gaps,omitempty"`
 	// Unkept says that the archive could not be written: the rest is gone.
 	Unkept bool `json:"unkept,omitempty"`
 	// Incomplete says that the result is longer than weir keeps: the rest is gone.
@@ -125,7 +128,7 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := api.ResultOf(res, k.now().Sub(start).Milliseconds(), body.Locale)
 	if err := k.store.LogCalls(r.Context(), []store.Call{{
-		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, Created: start,
+		Scope: scope, CallID: out.ID, Tool: out.Tool, Code: "ok", Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(res.Shown), Created: start,
 	}}); err != nil {
 		k.log.Warn("a kept result is missing in the statistics", "tool", out.Tool, "error", err)
 	}
@@ -135,7 +138,7 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpjson.Write(w, http.StatusOK, KeptResult{
 		Text: out.Text, Placeholder: placeholder, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
-		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unkept: out.Unkept, Incomplete: out.Incomplete,
+		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unit: out.Unit, Gaps: out.Gaps, Unkept: out.Unkept, Incomplete: out.Incomplete,
 	})
 	return nil
 }

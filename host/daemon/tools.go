@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -35,6 +36,7 @@ type tools struct {
 	admission *turns.Admission
 	turns     *turns.Service
 	metrics   *telemetry.Metrics
+	calls     *usage.CallLog
 	known     func(tool string) bool
 	log       hclog.Logger
 	now       func() time.Time
@@ -180,6 +182,14 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 		out.Structured = res.Structured
 	}
 	t.metrics.ToolCalled("", formatAPI, out, res.Stats, took)
+	code := "ok"
+	if res.Err != nil {
+		code = string(res.Err.Code)
+	}
+	t.calls.Add(store.Call{
+		Scope: archive.Scope{Principal: access.Principal(r), Conversation: body.Conversation}, CallID: c.ID, Tool: api.Clip(name, 80), Format: formatAPI, Code: code,
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(res.Shown), Duration: took, Created: start,
+	})
 	t.log.Info("call completed", "tool", name, "by", access.Principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	httpjson.Write(w, http.StatusOK, out)
 	return nil

@@ -45,6 +45,8 @@ type ArchivePage struct {
 	Selected int `json:"selected_chars"`
 	Matches  int `json:"matches,omitempty"` // lines that grep found
 	Next     int `json:"next_offset,omitempty"`
+	// Shown is what the model was shown of the whole; absent: no call is known.
+	Shown *ShownPart `json:"shown,omitempty"`
 }
 
 // A Found is what a search of the archives came to.

@@ -87,6 +87,8 @@ type ShownResult struct {
 	// KeptLines counts the lines that were shown for an expression; the route of the
 	// call returns them.
 	KeptLines int `json:"kept_lines,omitempty"`
+	// Gaps are the lines of the whole that were not shown, in order.
+	Gaps []Gap `json:"gaps,omitempty"`
 }
 
 // A Renaming is the body of PATCH /api/conversations/{id}.

@@ -131,9 +131,11 @@ type ToolCallResult struct {
 	LinesShown    int               `json:"lines_shown"`
 	// Kept are the lines between head and tail that are shown for an expression,
 	// LeftOut how many such lines are not shown.
-	Kept      []KeptLine `json:"kept,omitempty"`
-	LeftOut   int        `json:"left_out,omitempty"`
-	ElapsedMS int64      `json:"elapsed_ms"`
+	Kept    []KeptLine `json:"kept,omitempty"`
+	LeftOut int        `json:"left_out,omitempty"`
+	// Gaps are the lines of the whole that are not shown, in order.
+	Gaps      []Gap `json:"gaps,omitempty"`
+	ElapsedMS int64 `json:"elapsed_ms"`
 	// Structured is the tool's answer as a JSON value, for programs, up to 8,000 bytes.
 	// Only POST /api/tools/{name}/call returns it.
 	Structured json.RawMessage `json:"structured,omitempty"`

@@ -2,6 +2,7 @@
 package archives
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/params"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,6 +26,8 @@ import (
 type Archives struct {
 	Host *host.Host
 	Log  hclog.Logger
+	// Call returns the newest call of a principal whose result is the archived one.
+	Call func(ctx context.Context, principal, uuid string) (store.Call, error)
 }
 
 // Routes returns the routes.
@@ -142,8 +146,25 @@ func (a *Archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if shown, _ := limit.Count(view.Text); view.Cut() {
 		next = part.Offset + shown
 	}
-	httpjson.Write(w, http.StatusOK, api.ArchivePage{ArchiveRow: api.ArchiveRowOf(page.Entry), Text: view.Text, Selected: page.Chars, Matches: page.Matches, Next: next})
+	out := api.ArchivePage{ArchiveRow: api.ArchiveRowOf(page.Entry), Text: view.Text, Selected: page.Chars, Matches: page.Matches, Next: next}
+	if out.Shown, err = a.shown(r, page.Entry); err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, out)
 	return nil
+}
+
+// shown returns what the model was shown of an archived result; nil: no call is known.
+func (a *Archives) shown(r *http.Request, e archive.Entry) (*api.ShownPart, error) {
+	c, err := a.Call(r.Context(), access.Principal(r), e.UUID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	part := api.ShownPartOf(c, e.Lines)
+	return &part, nil
 }
 
 // searchArchives looks for words in the whole texts of one conversation, or of

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,21 @@ type Call struct {
 	View     string
 	Duration time.Duration
 	Created  time.Time
+}
+
+// ViewOf returns the View of a call whose result is shown as v.
+func ViewOf(v tool.View) string {
+	if !v.Cut() {
+		return ""
+	}
+	v.Text = ""
+	b, _ := json.Marshal(v) // plain data
+	return string(b)
+}
+
+// Cut returns what the result was cut to, without its text, and whether it was cut.
+func (c Call) Cut() (v tool.View, ok bool) {
+	return v, c.View != "" && json.Unmarshal([]byte(c.View), &v) == nil
 }
 
 // LogCalls appends to the call log, all calls or none. Created is set to the current
@@ -125,12 +141,7 @@ func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (l
 	}
 	text, args := callsSQL(sc, from)
 	err = s.db.Each(ctx, text, args, func(row sqlite.Row) error {
-		var c Call
-		var micros int64
-		var created sql.NullInt64
-		err := row.Scan(&c.Scope.Principal, &c.Scope.Conversation, &c.Turn, &c.CallID, &c.Tool, &c.Model, &c.Format, &c.Code,
-			&c.Layer, &c.Produced, &c.Shown, &c.UUID, &c.View, &micros, &created)
-		c.Duration, c.Created = time.Duration(micros)*time.Microsecond, sqlite.Time(created)
+		c, err := scanCall(row)
 		list = append(list, c)
 		return err
 	})
@@ -138,6 +149,36 @@ func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (l
 		list = nil
 	}
 	return list, wrap(ctx, "reading the call log", err)
+}
+
+// CallOf returns the newest call of a principal whose result is the archived one, or
+// ErrNotFound.
+func (s *Store) CallOf(ctx context.Context, principal, uuid string) (c Call, err error) {
+	found := false
+	if uuid != "" {
+		err = s.db.Each(ctx, "SELECT "+readColumns+" FROM tool_calls WHERE archive_uuid = ? AND archive_uuid <> '' AND principal = ? ORDER BY id DESC LIMIT 1",
+			[]any{uuid, principal}, func(row sqlite.Row) (err error) {
+				found = true
+				c, err = scanCall(row)
+				return err
+			})
+	}
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return c, wrap(ctx, "reading the call log", err)
+}
+
+const readColumns = `principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
+	archive_uuid, view, duration_us, created_at`
+
+func scanCall(row sqlite.Row) (c Call, err error) {
+	var micros int64
+	var created sql.NullInt64
+	err = row.Scan(&c.Scope.Principal, &c.Scope.Conversation, &c.Turn, &c.CallID, &c.Tool, &c.Model, &c.Format, &c.Code,
+		&c.Layer, &c.Produced, &c.Shown, &c.UUID, &c.View, &micros, &created)
+	c.Duration, c.Created = time.Duration(micros)*time.Microsecond, sqlite.Time(created)
+	return c, err
 }
 
 // callsSQL returns the statement that reads the calls of a Scope.
@@ -149,8 +190,7 @@ func callsSQL(sc archive.Scope, from int64) (text string, args []any) {
 	if sc.Conversation != "" {
 		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
 	}
-	return `SELECT principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
-		archive_uuid, view, duration_us, created_at FROM tool_calls WHERE ` + where + " ORDER BY created_at, id", args
+	return "SELECT " + readColumns + " FROM tool_calls WHERE " + where + " ORDER BY created_at, id", args
 }
 
 // RanTools returns the names of the tools that ran in a conversation, or in all of

@@ -1,14 +1,12 @@
 package turns
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Calls fills the rows of the call log.
@@ -40,16 +38,6 @@ func (l *Calls) Result(c Call) {
 	}
 	l.Rows = append(l.Rows, store.Call{
 		Scope: l.Scope, Turn: l.Turn(), CallID: c.Out.ID, Tool: c.Out.Tool, Model: l.Model, Format: c.Format, Code: code,
-		Layer: string(c.Out.Layer), Produced: c.Out.Produced, Shown: c.Out.Shown, UUID: c.UUID, View: viewOf(c.Result.Shown), Duration: c.Elapsed, Created: l.Now(),
+		Layer: string(c.Out.Layer), Produced: c.Out.Produced, Shown: c.Out.Shown, UUID: c.UUID, View: store.ViewOf(c.Result.Shown), Duration: c.Elapsed, Created: l.Now(),
 	})
-}
-
-// viewOf returns a cut view without its text; empty: nothing is left out.
-func viewOf(v tool.View) string {
-	if !v.Cut() {
-		return ""
-	}
-	v.Text = ""
-	b, _ := json.Marshal(v) // plain data
-	return string(b)
 }
