@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-//go:embed guest/*.go guest/files/*.go tool/*.go c/weir.h rust/weir.rs assemblyscript/weir.ts
+//go:embed guest/*.go guest/files/*.go tool/*.go c/weir.h rust/weir.rs assemblyscript/weir.ts js/weir.d.ts
 var sources embed.FS
 
 // Sources are the SDKs, each below its own folder of this repository's sdk/:

@@ -21,9 +21,10 @@ const Check = "weir_script"
 
 // A Report says how the top level of a script ended. It is the script's own word.
 type Report struct {
-	// Error is why it did not end well; empty: it did. Line and Column count from 1;
-	// 0: not known.
+	// Error is why it did not end well; empty: it did. File is the source by its path
+	// in the folder; empty: not known. Line and Column count from 1; 0: not known.
 	Error        string
+	File         string
 	Line, Column int
 	// Exports are the functions that the script exports.
 	Exports []string
@@ -40,8 +41,9 @@ var prelude []byte
 
 // Module returns a module with an export for each tool, which calls the function
 // that the script exports under the same name. Equal arguments give equal bytes.
-// file is what errors call the script. The script itself is not looked at: what is
-// wrong in it, the export Check says, and each call.
+// file is what errors call the script; where the last line of the script holds a source
+// map, they name the sources. The script itself is not looked at: what is wrong in it,
+// the export Check says, and each call.
 func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	switch {
 	case len(tools) == 0:
@@ -55,6 +57,7 @@ func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	script, origins := cutSourceMap(script)
 	names := slices.Clone(script)
 	for _, name := range tools {
 		if err := m.export(name, len(names), len(name)); err != nil {
@@ -62,7 +65,7 @@ func Module(file string, script []byte, tools ...string) ([]byte, error) {
 		}
 		names = append(names, name...)
 	}
-	prelude, err := preludeFor(file)
+	prelude, err := preludeFor(file, origins)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +85,20 @@ func Module(file string, script []byte, tools ...string) ([]byte, error) {
 	return m.write(), nil
 }
 
-// preludeFor returns the prelude with the name that it calls the script by.
-func preludeFor(file string) ([]byte, error) {
-	const unnamed = `const FILE = "tool.js"`
-	name, err := json.Marshal(strings.ToValidUTF8(file, "?"))
-	if err != nil || bytes.Count(prelude, []byte(unnamed)) != 1 {
-		return nil, errRuntime
+// preludeFor returns the prelude with the name that it calls the script by, and the
+// script's source map.
+func preludeFor(file string, origins *sourceMap) ([]byte, error) {
+	out := prelude
+	for _, c := range []struct {
+		mark  string
+		value any
+	}{{`const FILE = "tool.js"`, strings.ToValidUTF8(file, "?")}, {"const ORIGINS = null", origins}} {
+		value, err := json.Marshal(c.value)
+		if err != nil || bytes.Count(prelude, []byte(c.mark)) != 1 {
+			return nil, errRuntime
+		}
+		name, _, _ := strings.Cut(c.mark, "=")
+		out = bytes.Replace(out, []byte(c.mark), append([]byte(name+"= "), value...), 1)
 	}
-	return bytes.Replace(prelude, []byte(unnamed), append([]byte("const FILE = "), name...), 1), nil
+	return out, nil
 }

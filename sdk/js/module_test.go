@@ -2,6 +2,8 @@ package js
 
 import (
 	"bytes"
+	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,6 +52,21 @@ func TestCutRuntime(t *testing.T) {
 	for n := 8; n < len(runtime); n += 1 + n/50 {
 		if _, err := read(runtime[:n]); err == nil {
 			t.Errorf("%d bytes are taken for the whole", n)
+		}
+	}
+}
+
+// A source map in the last line is taken out of the script; anything else there stays.
+func TestCutSourceMap(t *testing.T) {
+	const begins = "//# sourceMappingURL=data:application/json;base64,"
+	of := func(text string) string { return begins + base64.StdEncoding.EncodeToString([]byte(text)) }
+	script, m := cutSourceMap([]byte("f();\n" + of(`{"version":3,"sources":["../main.ts","../../lib/a.ts","/etc/x"],"mappings":"AAAA"}`) + "\n"))
+	if string(script) != "f();\n" || m == nil || m.Mappings != "AAAA" || !slices.Equal(m.Sources, []string{"main.ts", "lib/a.ts", "etc/x"}) {
+		t.Errorf("%q %+v", script, m)
+	}
+	for _, last := range []string{"", begins, begins + "!", of("[]"), of("{}"), of(`{"sources":1,"mappings":"A"}`), of(`{"mappings":"A"}`) + "\ng();", "//# sourceMappingURL=main.js.map"} {
+		if script, m := cutSourceMap([]byte("f();\n" + last)); m != nil || string(script) != "f();\n"+last {
+			t.Errorf("%q: %q %+v", last, script, m)
 		}
 	}
 }

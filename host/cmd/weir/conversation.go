@@ -282,7 +282,7 @@ func (c *cli) deleteConversations(ctx context.Context, cl *session, ids []string
 		}
 		gone = append(gone, d)
 		if !c.JSON {
-			c.outf("deleted %s: %d messages, %d calls, %d archived results of %d bytes\n", term.Plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
+			c.outf("deleted %s; messages: %d, calls: %d, archived results: %d (%d bytes)\n", term.Plain(d.ID), d.Messages, d.Calls, d.Archives, d.ArchiveBytes)
 		}
 	}
 	if c.JSON {

@@ -32,7 +32,7 @@ func healthCmd(c *cli) *cobra.Command {
 				c.Print(out)
 				return nil
 			}
-			c.outf("%s: %d tools at %s\n", textOf(out.Status), out.Tools, cl.URL())
+			c.outf("%s at %s; tools: %d\n", textOf(out.Status), cl.URL(), out.Tools)
 			return nil
 		},
 	}

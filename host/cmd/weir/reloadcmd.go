@@ -102,7 +102,7 @@ func reloadPluginsCmd(c *cli) *cobra.Command {
 // since then: what was refused first, then what waits.
 func (c *cli) showChange(change host.Change, plugins []plugin.Info) {
 	if change.Empty() {
-		c.outf("nothing is different: %d plugins\n", len(plugins))
+		c.outf("nothing is different; plugins: %d\n", len(plugins))
 		return
 	}
 	for _, row := range []struct {

@@ -11,10 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/toolchain"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TestTemplates: what `weir plugin new` makes builds without a network, and its
@@ -39,13 +42,18 @@ func TestTemplates(t *testing.T) {
 						t.Errorf("%s: %v\n%s", name, err, text)
 					}
 				}
-				if l.Name == "assemblyscript" { // what npm has fetched for all tests
-					modules := filepath.Join(guesttest.Root(t), "sdk/assemblyscript/node_modules")
-					if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-						t.Fatal(err)
+				module := "sample.wasm"
+				switch l.Name {
+				case "assemblyscript":
+					linkModules(t, "assemblyscript", dir)
+				case "ts":
+					linkModules(t, "js", dir)
+					module = "main.js"
+					if text, err := exec.Command(guesttest.Need(t, guesttest.Tsc), "--noEmit", "--strict", "--target", "es2022", filepath.Join(dir, "main.ts")).CombinedOutput(); err != nil {
+						t.Errorf("types: %v\n%s", err, text)
 					}
 				}
-				if _, err := author.Make(t.Context(), dir, filepath.Join(dir, "sample.wasm"), io.Discard); err != nil {
+				if _, err := author.Make(t.Context(), dir, filepath.Join(dir, module), io.Discard); err != nil {
 					f, _ := errors.AsType[*author.Failed](err)
 					t.Fatalf("%v %+v", err, f)
 				}
@@ -55,13 +63,24 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// linkModules puts what npm has fetched for all tests of an SDK into a folder.
+func linkModules(t *testing.T, sdk, dir string) {
+	t.Helper()
+	if err := os.Symlink(filepath.Join(guesttest.Root(t), "sdk", sdk, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // need leaves a language out whose toolchain is missing; in CI none may be.
 func need(t *testing.T, l author.Language) {
 	t.Helper()
 	missing := l.Missing()
 	if missing == nil {
-		if l.Name == "assemblyscript" {
+		switch l.Name {
+		case "assemblyscript":
 			guesttest.Need(t, guesttest.Asc)
+		case "ts":
+			guesttest.Need(t, guesttest.Tsc)
 		}
 		return
 	}
@@ -172,8 +191,52 @@ func TestTypeScript(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
-	if want := "npm install --prefix . --save-dev --no-audit --no-fund --loglevel=error esbuild@^0.25.0\nnpx esbuild main.ts\nnpx esbuild main.ts\n"; string(log) != want {
+	if want := "npm install --prefix . --save-dev --no-audit --no-fund --loglevel=error esbuild@^0.28.0\nnpx esbuild main.ts\nnpx esbuild main.ts\n"; string(log) != want {
 		t.Errorf("%s%v", log, err)
+	}
+}
+
+// TestSourceOfTypeScript: what a tool in TypeScript throws is reported with the place in its
+// source, in a call and before any, whatever the script was bundled from.
+func TestSourceOfTypeScript(t *testing.T) {
+	guesttest.Need(t, guesttest.Tsc)
+	dir := filepath.Join(t.TempDir(), "a")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	linkModules(t, "js", dir)
+	put := func(name, text string) {
+		to := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("plugin.toml", "schema = 1\nname = \"a\"\nscript = \"main.js\"\n[[tool]]\nname = \"a\"\ndescription = \"d\"\n[tool.params]\ntype = \"object\"\n")
+	put("lib/price.ts", "interface Item {\n  price: number;\n}\n\nexport const price = (i?: Item): number =>\n  i!.price;\n")
+	put("main.ts", "import { price } from \"./lib/price\";\ntype Args = {\n  deep: boolean;\n};\nexport function a(args: Args): string {\n  if (args.deep) return String(price());\n  throw new RangeError(\"too much\");\n}\n")
+	if _, err := author.Make(t.Context(), dir, filepath.Join(dir, "main.js"), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), host.Config{CacheDir: guesttest.Cache(t), Settings: host.Settings{
+		Folders: []plugin.Folder{{Path: filepath.Dir(dir), Trust: plugin.TrustGranted}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for deep, want := range map[string]string{"true": "(lib/price.ts:6:3)", "false": "RangeError: too much (main.ts:7:13)"} {
+		r, err := h.Session("me", "1").Call(t.Context(), tool.Call{Tool: "a", Args: []byte(`{"deep":` + deep + `}`)})
+		if err != nil || r.Err == nil || !strings.Contains(r.Err.Error(), want) {
+			t.Errorf("it says %+v, %v; wanted %q", r.Err, err, want)
+		}
+	}
+	put("main.ts", "type Args = {\n};\nexport function a(args: Args): string {\n  return '';\n}\na(undefined!.x);\n")
+	if _, err := author.Make(t.Context(), dir, filepath.Join(dir, "main.js"), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	report, err := plugintest.Run(t.Context(), dir, plugintest.Config{CacheDir: guesttest.Cache(t)})
+	if err != nil || len(report.Problems) != 1 || !strings.HasSuffix(report.Problems[0].String(), "main.ts:6:1: TypeError: cannot read property 'x' of undefined") {
+		t.Errorf("%v, %v", report.Problems, err)
 	}
 }
 

@@ -18,7 +18,7 @@ type Language struct {
 	// Source is the file that a new tool is written in.
 	Source string
 	// Marks are patterns of files that say that a folder holds a tool in this
-	// language, the surest first.
+	// language, the surest first. None: isTypeScript says it.
 	Marks []string
 	// Templates are what a new tool can begin with, the default first.
 	Templates []string
@@ -49,7 +49,7 @@ type Command struct {
 
 // Languages are all there are, in the order in which they are offered.
 func Languages() []Language {
-	return []Language{golang(), rust(), c(), assemblyScript(), javaScript()}
+	return []Language{golang(), rust(), c(), assemblyScript(), javaScript(), typeScript()}
 }
 
 // Named returns a language by its name.
@@ -89,7 +89,9 @@ func Of(dir string) (Language, bool) {
 func marks() string {
 	var out []string
 	for _, l := range Languages() {
-		out = append(out, fmt.Sprintf("%s (%s)", l.Marks[0], l.Title))
+		if len(l.Marks) > 0 {
+			out = append(out, fmt.Sprintf("%s (%s)", l.Marks[0], l.Title))
+		}
 	}
 	return strings.Join(out, ", ")
 }

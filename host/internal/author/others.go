@@ -74,17 +74,19 @@ func assemblyScript() Language {
 }
 
 // typeScript is a JavaScript tool whose script is made of main.ts, with what that
-// imports from npm in it. `weir plugin new` has no template for it.
+// imports from npm in it.
 func typeScript() Language {
 	return Language{
 		Name: "ts", Title: "TypeScript",
-		Source: "main.ts",
-		Needs:  toolchain.Node(),
+		Source:    "main.ts",
+		Templates: []string{"basic", "http"},
+		Needs:     toolchain.Node(),
+		SDK:       copied("js/weir.d.ts", "weir/weir.d.ts"),
 		Build: func(_, out string) []Command {
 			return []Command{
 				// Without --prefix npm works in the nearest folder above that has a package.json.
-				{Args: []string{"npm", "install", "--prefix", ".", "--save-dev", "--no-audit", "--no-fund", "--loglevel=error", "esbuild@^0.25.0"}, Unless: "node_modules/esbuild"},
-				{Args: []string{"npx", "esbuild", "main.ts", "--bundle", "--format=esm", "--target=es2022", "--charset=utf8", "--log-level=warning", "--outfile=" + out}},
+				{Args: []string{"npm", "install", "--prefix", ".", "--save-dev", "--no-audit", "--no-fund", "--loglevel=error", "esbuild@^0.28.0"}, Unless: "node_modules/esbuild"},
+				{Args: []string{"npx", "esbuild", "main.ts", "--bundle", "--format=esm", "--target=es2022", "--charset=utf8", "--log-level=warning", "--sourcemap=inline", "--sources-content=false", "--outfile=" + out}},
 			}
 		},
 		Slow: "the first build fetches the compiler from npm",

@@ -119,7 +119,7 @@ func (c *chat) greet(ctx context.Context, workspace string) {
 	}
 	var out struct{ Tools []struct{} }
 	_ = c.cl.Get(ctx, "/api/tools", &out) // as above
-	c.Errf("weir chat: model %s, %d tools, files of %s — /help for commands, Ctrl-D to end\n", limit.Visible(model), len(out.Tools), limit.Visible(workspace))
+	c.Errf("weir chat: model %s, tools: %d, files of %s — /help for commands, Ctrl-D to end\n", limit.Visible(model), len(out.Tools), limit.Visible(workspace))
 }
 
 // Run asks question after question until the input ends. connect calls use with a

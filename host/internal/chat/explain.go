@@ -38,7 +38,7 @@ func ExplainText(p *term.Printer, t api.Trace) string {
 				names[i] += p.Sprintf(" (one line)")
 			}
 		}
-		outf("  %d tools, %s tokens: %s", len(names), term.Grouped(tools), strings.Join(names, " · "))
+		outf("  tools: %d (%s tokens): %s", len(names), term.Grouped(tools), strings.Join(names, " · "))
 	}
 	for _, r := range t.Rounds {
 		if r.Round > 0 {

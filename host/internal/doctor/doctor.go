@@ -197,7 +197,7 @@ func (e *exam) plugins(ctx context.Context) {
 			e.addFix(area, Fail, p.Fix, "%s is %s: %s", p.Name, p.State, p.Why)
 		}
 	}
-	e.add(area, OK, "", "%d of %d ready, with %d tools", ready, len(list), tools)
+	e.add(area, OK, "", "%d of %d ready; tools: %d", ready, len(list), tools)
 }
 
 func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {

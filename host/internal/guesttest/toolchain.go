@@ -19,6 +19,7 @@ const (
 	Clang Toolchain = "clang" // with a linker, and the libraries of C for WASI below /usr
 	Rustc Toolchain = "rustc" // with the libraries for wasm32-unknown-unknown and for WASI
 	Asc   Toolchain = "asc"   // AssemblyScript's compiler, as npm has put it into sdk/assemblyscript
+	Tsc   Toolchain = "tsc"   // TypeScript's, as npm has put it into sdk/js, with esbuild beside it
 )
 
 // Need returns the command of a toolchain. Where it is missing the test is left
@@ -50,13 +51,20 @@ func (t Toolchain) find(root string) (command, get string) {
 		}
 		return "", toolchain.Rust()[0].How()
 	case Asc:
-		asc := filepath.Join(root, "sdk", "assemblyscript", "node_modules", ".bin", "asc")
-		if _, err := os.Stat(asc); err != nil {
-			return "", toolchain.Node()[0].How() + ", then npm ci in sdk/assemblyscript"
-		}
-		return asc, ""
+		return fromNPM(root, "assemblyscript", t)
+	case Tsc:
+		return fromNPM(root, "js", t)
 	}
 	return "", fmt.Sprintf("no toolchain is called %q", string(t))
+}
+
+// fromNPM returns the command that npm has put into the folder of an SDK.
+func fromNPM(root, sdk string, t Toolchain) (command, get string) {
+	command = filepath.Join(root, "sdk", sdk, "node_modules", ".bin", string(t))
+	if _, err := os.Stat(command); err != nil {
+		return "", toolchain.Node()[0].How() + ", then npm ci in sdk/" + sdk
+	}
+	return command, ""
 }
 
 // compiles says whether clang makes a module, which takes a linker, the C library

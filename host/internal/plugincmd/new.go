@@ -19,9 +19,6 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 		return err
 	}
 	l, ok := author.Named(spec.Language)
-	if l := strings.ToLower(spec.Language); !ok && (l == "ts" || l == "typescript") {
-		return msg.Usagef("make it with --lang js and rename main.js to main.ts: `weir plugin build` then writes main.js from it", "there is no template for TypeScript")
-	}
 	if !ok {
 		return msg.Usagef("", "there is no language %q here", spec.Language).WithHint("use one of: %s", strings.Join(author.Names(), ", "))
 	}

@@ -55,15 +55,10 @@ func (p Problem) sanitize() Problem {
 }
 
 func sanitizeText(s string) string {
-	cut := len(s) > maxSaid
-	if cut {
-		s = s[:maxSaid]
+	if len(s) > maxSaid {
+		return sanitizeText(s[:maxSaid]) + "…"
 	}
-	s = text.InLine(strings.ToValidUTF8(s, ""))
-	if cut {
-		s += "…"
-	}
-	return s
+	return text.InLine(strings.ToValidUTF8(s, ""))
 }
 
 // errorsOf returns the problems that are not warnings.

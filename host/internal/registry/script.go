@@ -35,11 +35,15 @@ func (p *Plugin) report(d Description) (out []Problem) {
 	if d.Err == nil {
 		d.Err = json.Unmarshal(d.Answer, &r)
 	}
+	at := p.WasmPath
+	if r.File != filepath.Base(at) && filepath.IsLocal(r.File) { // a source that the script was built of
+		at = filepath.Join(filepath.Dir(p.Source), r.File)
+	}
 	switch {
 	case d.Err != nil:
 		return []Problem{{File: p.WasmPath, Msg: tool.Textf("the top level of the script cannot run: %s", d.Err), Fix: tool.Textf("do less there: the tool's function can do it in a call")}}
 	case r.Error != "":
-		return []Problem{{File: p.WasmPath, Line: max(0, r.Line), Col: max(0, r.Column), Msg: tool.Textf("%s", r.Error)}}
+		return []Problem{{File: at, Line: max(0, r.Line), Col: max(0, r.Column), Msg: tool.Textf("%s", r.Error)}}
 	}
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(r.Exports, t.Export) {

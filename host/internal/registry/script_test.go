@@ -103,6 +103,8 @@ func TestScriptReport(t *testing.T) {
 		{"all is there", Description{Answer: []byte(`{"exports":["other","a"]}`)}, ""},
 		{"an export is missing", Description{Answer: []byte(`{"exports":["other"]}`)}, `p.js: the script exports no function "a", which the tool a runs; export it from the source, or set export to one of: other`},
 		{"it threw", Description{Answer: []byte(`{"error":"SyntaxError: no","line":2,"column":7}`)}, "p.js:2:7: SyntaxError: no"},
+		{"a source of it threw", Description{Answer: []byte(`{"error":"Error: no","file":"lib/main.ts","line":2,"column":7}`)}, "p/lib/main.ts:2:7: Error: no"},
+		{"a file elsewhere threw", Description{Answer: []byte(`{"error":"Error: no","file":"../../etc/passwd","line":2,"column":7}`)}, "p/p.js:2:7: Error: no"},
 		{"it threw nowhere", Description{Answer: []byte(`{"error":"boom","line":-2}`)}, "p.js: boom"},
 		{"it does not end", Description{Err: errors.New("it did not answer within 10s")}, "p.js: the top level of the script cannot run: it did not answer within 10s"},
 		{"it says nonsense", Description{Answer: []byte("[")}, "p.js: the top level of the script cannot run: "},

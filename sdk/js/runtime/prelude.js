@@ -8,6 +8,7 @@
   const own = Object.prototype.hasOwnProperty;
   const MAX_WHOLE = 8 << 20; // bytes of a text that the host keeps
   const FILE = "tool.js"; // the script, as its author calls it
+  const ORIGINS = null; // the source map of a script that was built: {sources, mappings}
   const LEVELS = ["trace", "debug", "info", "warn", "error"];
   let tools, fault; // what the script exports, or why it exports nothing: {why, error}
   let output, failure; // what a call came to; a failure is in English and in Chinese
@@ -190,18 +191,56 @@
   // An error that the tool did not mean, and the first line of the script in its stack: the
   // adapter calls the script tool.js, and the prelude's lines are no concern of its author's.
   const said = (e) => (e instanceof Error ? `${e.name}: ${e.message}` : String(e));
-  const where = (e) => (e instanceof Error ? (/\btool\.js:(\d+):(\d+)/.exec(e.stack ?? "") ?? []).slice(1).map(Number) : []);
+  function where(e) {
+    const at = e instanceof Error ? /\btool\.js:(\d+):(\d+)/.exec(e.stack ?? "") : null;
+    return at === null ? [] : origin(Number(at[1]), Number(at[2]));
+  }
   function told(e) {
     const at = where(e);
-    return said(e) + (at.length > 0 ? ` (${FILE}:${at.join(":")})` : "");
+    return said(e) + (at.length > 0 ? ` (${at.join(":")})` : "");
+  }
+
+  // The file, line and column of the source that a place of the script was made of: the last
+  // mapping of its line that begins at or before its column.
+  function origin(line, column) {
+    let found = [FILE, line, column];
+    if (ORIGINS === null) return found;
+    let source = 0, row = 0, col = 0;
+    ORIGINS.mappings.split(";", line).forEach((mappings, i) => {
+      let start = 0;
+      for (const mapping of mappings.split(",")) {
+        const [step = 0, ...to] = numbers(mapping);
+        start += step;
+        if (to.length < 3) continue;
+        [source, row, col] = [source + to[0], row + to[1], col + to[2]];
+        if (i === line - 1 && start < column) found = [ORIGINS.sources[source] ?? FILE, row + 1, col + 1];
+      }
+    });
+    return found;
+  }
+
+  // The numbers of one mapping: base64 digits of five bits each, the lowest first, the sixth
+  // bit saying that more follow; the lowest bit of a number is its sign.
+  function numbers(mapping) {
+    const out = [];
+    let value = 0, shift = 1;
+    for (const c of mapping) {
+      const digit = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".indexOf(c);
+      value += (digit & 31) * shift;
+      shift *= 32;
+      if (digit & 32) continue;
+      out.push(value % 2 ? -(value - 1) / 2 : value / 2);
+      [value, shift] = [0, 1];
+    }
+    return out;
   }
   const both = (en, zh, error) => [en + error, zh + error];
 
   // What the host asks before any call: what the script exports, or why it did not start.
   function report() {
     if (fault === undefined) return json({ exports: Object.keys(tools).filter((name) => typeof tools[name] === "function") });
-    const [line, column] = where(fault.error);
-    return json({ error: "error" in fault ? said(fault.error) : fault.why[0], line, column });
+    const [file, line, column] = where(fault.error);
+    return json({ error: "error" in fault ? said(fault.error) : fault.why[0], file, line, column });
   }
 
   // ---- a call ----
