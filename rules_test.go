@@ -93,6 +93,7 @@ var levels = map[string]int{
 	"host/internal/worker":           4,
 	"host/internal/sched":            4,
 	"host/internal/text":             2,
+	"host/internal/bounds":           3,
 	"host/internal/callargs":         3,
 	"host/internal/answer":           3,
 	"host/internal/history":          5,

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/bounds"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -21,11 +22,11 @@ func (c Settings) validate() error {
 	if c.CeilingChars < 0 || c.CeilingChars > 0 && c.CeilingChars < tool.MinMaxChars {
 		return msg.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", c.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
 	}
-	if err := checkLimits(c.Defaults); err != nil {
+	if err := bounds.Check(c.Defaults); err != nil {
 		return msg.Errorf("the default limits: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
-		if err := checkLimits(c.Tools[name].Limits); err != nil {
+		if err := bounds.Check(c.Tools[name].Limits); err != nil {
 			return msg.Errorf("the limits of the tool %s: %w", name, err)
 		}
 	}
@@ -37,26 +38,6 @@ func (c Settings) validate() error {
 		}
 	}
 	return nil
-}
-
-func checkLimits(l tool.Limits) error {
-	switch {
-	case l.MaxChars != 0 && l.MaxChars < tool.MinMaxChars:
-		return msg.Errorf("max_chars is %d; at least %d are needed: the notice alone has %d", l.MaxChars, tool.MinMaxChars, tool.NoticeChars)
-	case l.MaxLines < 0 || l.MaxLines == 1:
-		return msg.Errorf("max_lines is %d; at least 2 are needed: the notice is one", l.MaxLines)
-	case !l.Strategy.Valid():
-		return msg.Errorf("strategy is %q; it can be %s, %s, %s, %s or %s", l.Strategy, tool.HeadTail, tool.HeadOnly, tool.TailOnly, tool.JSON, tool.Summarize)
-	case l.Head < 0 || l.Tail < 0 || !(l.Head+l.Tail <= 1):
-		return msg.Errorf("head and tail are %v and %v; they are shares and make at most 1 together", l.Head, l.Tail)
-	case l.Timeout < 0:
-		return msg.Errorf("timeout is %s; it cannot be negative", l.Timeout)
-	case l.Memory < 0:
-		return msg.Errorf("memory is %d; it cannot be negative", l.Memory)
-	case l.Archive != "" && l.Archive != tool.ArchiveAuto && l.Archive != tool.ArchiveAlways && l.Archive != tool.ArchiveNever:
-		return msg.Errorf("archive is %q; it can be %s, %s or %s", l.Archive, tool.ArchiveAuto, tool.ArchiveAlways, tool.ArchiveNever)
-	}
-	return limit.CheckHighlights(l.Keep)
 }
 
 // defaults returns the lowest layer of limits, with no zero field but Memory.
@@ -111,6 +92,20 @@ func (t *boundTool) within(chars int) (tool.Limits, limit.By) {
 		l.MaxLines, by.Lines = int(int64(l.MaxLines)*int64(l.MaxChars)/int64(usual)), by.Chars
 	}
 	return l, by
+}
+
+// LimitsIf returns the limits of a call of the named tool, by which layer, if the operator
+// set l for it, for an agent with a limit of chars; 0: no agent calls. A tool that does not
+// exist declares nothing.
+func (h *Host) LimitsIf(name string, l tool.Limits, chars int) (tool.Limits, limit.By) {
+	set, spec := h.settings.Load().Settings, tool.Spec{Name: name}
+	if t := h.current.Load().tools[name]; t != nil {
+		spec.Output = t.info.Declared
+	}
+	set.Tools = map[string]ToolConfig{name: {Limits: l.Or(set.Tools[name].Limits)}}
+	info := set.effectiveLimits(spec, "", 0)
+	t := &boundTool{info: info, by: limit.By{Chars: info.CharsBy, Lines: info.LinesBy}, ceiling: set.ceiling()}
+	return t.within(chars)
 }
 
 // Limits returns the session's tools, grouped by the limit that decides for an agent

@@ -15,7 +15,7 @@ func TestABodyIsSentAsJSON(t *testing.T) {
 	s := serverWith(t, replay.New(), func(*host.Config) {})
 	for _, path := range []string{
 		"/api/chat", "/v1/chat/completions", "/api/results", "/api/tools/calculator/call", "/api/approvals/nobody",
-		"/api/plugins/calculator/approve", "/api/plugins/calculator/rollback", "/api/plugins/calculator/disable", "/api/plugins/calculator/enable", "/api/archives/prune",
+		"/api/plugins/calculator/approve", "/api/plugins/calculator/rollback", "/api/plugins/calculator/disable", "/api/plugins/calculator/enable", "/api/archives/prune", "/api/cut",
 	} {
 		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "text/json, application/json", "", ";"} {
 			a := s.do("POST", path, `{}`, func(r *http.Request) {

@@ -173,7 +173,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
 		d.plugins.Routes(),
-		(&archives.Archives{Host: h, Log: d.log, Call: d.callOf}).Routes(),
+		(&archives.Archives{Host: h, Log: d.log, Call: d.callOf, Sees: d.mcp.seesTool}).Routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),

@@ -45,8 +45,40 @@ type ArchivePage struct {
 	Selected int `json:"selected_chars"`
 	Matches  int `json:"matches,omitempty"` // lines that grep found
 	Next     int `json:"next_offset,omitempty"`
+	// Clipped are the lines of Text that were clipped to the query's clip characters.
+	Clipped []ClippedLine `json:"clipped,omitempty"`
 	// Shown is what the model was shown of the whole; absent: no call is known.
 	Shown *ShownPart `json:"shown,omitempty"`
+}
+
+// A ClippedLine is a line of ArchivePage.Text that is longer in the whole.
+type ClippedLine struct {
+	Line  int `json:"line"`  // of Text, from 1
+	Chars int `json:"chars"` // all of its characters
+}
+
+// TextMatches is what GET /api/archives/{uuid}/matches answers: the hits in one archived
+// result, in order.
+type TextMatches struct {
+	Matches []TextMatch `json:"matches"`
+	// Total counts the hits in Lines lines, up to 100,000; More says that there are
+	// others. Next is the offset of the next page, absent after the last hit.
+	Total int  `json:"total"`
+	More  bool `json:"more,omitempty"`
+	Lines int  `json:"lines"`
+	Next  int  `json:"next_offset,omitempty"`
+}
+
+// A TextMatch is one hit: the characters From to To of a line, counted from 0, without the
+// one at To.
+type TextMatch struct {
+	Line int `json:"line"` // from 1
+	From int `json:"from"`
+	To   int `json:"to"`
+	// Text is the part of the line around the hit, at most 240 characters, which begins
+	// with the line's character TextFrom.
+	Text     string `json:"text"`
+	TextFrom int    `json:"text_from,omitempty"`
 }
 
 // A Found is what a search of the archives came to.

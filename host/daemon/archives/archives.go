@@ -3,10 +3,10 @@ package archives
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,8 +18,6 @@ import (
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/sdk/limit"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Archives has the routes.
@@ -28,6 +26,10 @@ type Archives struct {
 	Log  hclog.Logger
 	// Call returns the newest call of a principal whose result is the archived one.
 	Call func(ctx context.Context, principal, uuid string) (store.Call, error)
+	// Sees reports whether a principal may call a tool.
+	Sees func(principal, tool string) bool
+
+	large sync.Mutex // held during work on a large text: one at a time
 }
 
 // Routes returns the routes.
@@ -72,9 +74,37 @@ func (a *Archives) Routes() []openapi.Route {
 				params.Conversation(), params.Query("lines", "string", "a-b, counted from 1"), params.Query("grep", "string", "lines that match an RE2 expression"), params.Query("context", "integer", "lines around each match"),
 				params.Query("pointer", "string", "a value of JSON, by RFC 6901"),
 				params.Query("head", "integer", "the first lines"), params.Query("tail", "integer", "the last lines"), params.Query("offset", "integer", "leave out so many characters"),
+				params.Query("clip", "integer", "at most so many characters of each line; left out: all"),
 			},
 			Gives: api.ArchivePage{},
 			Fails: []int{400, 404, 410, 422},
+		},
+		{
+			Method: "GET", Path: "/api/archives/{uuid}/matches",
+			Auth: openapi.Token, Handle: a.matches,
+			About: "Find a text or an expression in one archived result: every hit, with its line and characters",
+			Query: []openapi.Param{
+				params.Query("q", "string", "the text, at most 1,000 characters"), params.Query("regex", "boolean", "q is an RE2 expression"),
+				params.Query("case", "boolean", "upper and lower case differ; left out: not"),
+				params.Limit("1000, and never more than 10000"), params.Query("offset", "integer", "leave out the first hits"),
+			},
+			Gives: api.TextMatches{},
+			Fails: []int{400, 404, 410},
+		},
+		{
+			Method: "GET", Path: "/api/archives/{uuid}/raw",
+			Auth: openapi.Token, Handle: a.raw,
+			About: "Download the whole text of an archived result; a Range can be requested",
+			Kind:  "text/plain",
+			Fails: []int{404, 410, 416},
+		},
+		{
+			Method: "POST", Path: "/api/cut",
+			Auth: openapi.Token, Handle: a.cut,
+			About: "Cut a text or an archived result under other limits: what a model would read. Nothing is stored",
+			Takes: api.CutBody{},
+			Gives: api.CutText{},
+			Fails: []int{404, 410},
 		},
 		{
 			Method: "DELETE", Path: "/api/archives/{uuid}",
@@ -109,62 +139,6 @@ func (a *Archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpjson.Write(w, http.StatusOK, api.ArchiveList{Archives: rows})
 	return nil
-}
-
-// pageChars is the longest part that one answer of showArchive holds, in characters.
-const pageChars = 200_000
-
-func (a *Archives) showArchive(w http.ResponseWriter, r *http.Request) error {
-	args := map[string]string{"uuid": r.PathValue("uuid")}
-	for _, key := range []string{"lines", "grep", "context", "pointer", "head", "tail", "offset"} {
-		if v := r.URL.Query().Get(key); v != "" {
-			args[key] = v
-		}
-	}
-	raw, err := json.Marshal(args)
-	if err != nil {
-		return err
-	}
-	id, part, err := archive.ParsePart(raw)
-	if err != nil {
-		return err
-	}
-	entry, err := a.Host.Archive().Find(r.Context(), access.Principal(r), id)
-	if err != nil {
-		return err
-	}
-	// A named conversation reads what it may load, and nothing else.
-	if c := r.URL.Query().Get("conversation_id"); c != "" {
-		entry.Scope.Conversation = c
-	}
-	page, err := a.Host.Archive().Peek(r.Context(), entry.Scope, id, part)
-	if err != nil {
-		return err
-	}
-	view := limit.Apply(page.Text, tool.Limits{MaxChars: pageChars, Strategy: tool.HeadOnly}, limit.By{Chars: tool.LayerLoad})
-	next := 0
-	if shown, _ := limit.Count(view.Text); view.Cut() {
-		next = part.Offset + shown
-	}
-	out := api.ArchivePage{ArchiveRow: api.ArchiveRowOf(page.Entry), Text: view.Text, Selected: page.Chars, Matches: page.Matches, Next: next}
-	if out.Shown, err = a.shown(r, page.Entry); err != nil {
-		return err
-	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
-}
-
-// shown returns what the model was shown of an archived result; nil: no call is known.
-func (a *Archives) shown(r *http.Request, e archive.Entry) (*api.ShownPart, error) {
-	c, err := a.Call(r.Context(), access.Principal(r), e.UUID)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	part := api.ShownPartOf(c, e.Lines)
-	return &part, nil
 }
 
 // searchArchives looks for words in the whole texts of one conversation, or of
