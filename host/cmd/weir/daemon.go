@@ -203,7 +203,7 @@ func (c *cli) completeKey(s *session, p *api.Problem) {
 		p.Hint = tool.Textf("this shell does not have %s: %v", name, p.Hint)
 	case file == "": // the daemon reads no file
 	case here:
-		p.Hint = tool.Textf("this shell has %s, but the daemon does not: write it into %s (chmod 600) and run `weir reload`, or restart the daemon from this shell", name, file)
+		p.Hint = tool.Textf("this shell has %s, but the daemon does not: write it into %s (chmod 600) and run `weir reload`", name, file)
 	default:
 		p.Hint = tool.Textf("neither this shell nor the daemon has %s: write it into %s (chmod 600) and run `weir reload`", name, file)
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/plugincmd"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -45,7 +48,7 @@ func pluginInfoCmd(c *cli) *cobra.Command {
 			if isPath(args[0]) {
 				return c.pluginCommands().Inspect(cmd.Context(), args[0])
 			}
-			return c.withClient(cmd.Context(), func(cl *session) error {
+			err := c.withClient(cmd.Context(), func(cl *session) error {
 				var r plugin.Review
 				if done, err := c.Show(cmd.Context(), cl, plugincmd.Path(args[0], ""), &r); done || err != nil {
 					return err
@@ -53,6 +56,10 @@ func pluginInfoCmd(c *cli) *cobra.Command {
 				c.pluginCommands().ShowReview(r)
 				return nil
 			})
+			if _, missing := os.Stat(filepath.Join(args[0], registry.ManifestName)); err != nil && missing == nil {
+				return c.pluginCommands().Inspect(cmd.Context(), args[0])
+			}
+			return err
 		},
 	}
 }

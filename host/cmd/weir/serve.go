@@ -100,7 +100,7 @@ func listen(addr string) (net.Listener, error) {
 	if addr == "" {
 		addr = config.DefaultAddr
 	}
-	name, _, err := net.SplitHostPort(addr)
+	name, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)
 	}
@@ -109,6 +109,9 @@ func listen(addr string) (net.Listener, error) {
 	}
 	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return nil, usagef("write a number from 1 to 65535, or 0 for any free port", "%q is not a port", port)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil && !errors.Is(err, syscall.EADDRINUSE) {

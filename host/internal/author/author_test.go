@@ -8,13 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/toolchain"
+	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -109,6 +112,56 @@ func TestNew(t *testing.T) {
 	}
 	if _, err := author.New(t.TempDir(), author.Spec{Name: "sample", Language: "go", Template: "common"}); err == nil {
 		t.Error("what all templates have counts as one")
+	}
+}
+
+// TestFromModule: a module without a manifest gets one that fits it, whatever its functions
+// are called; what cannot be a tool is left out or refused.
+func TestFromModule(t *testing.T) {
+	module := func(exports ...[]byte) string {
+		m := wasmtest.New().
+			Types(wasmtest.Func(nil, []byte{wasmtest.I32}), wasmtest.Func([]byte{wasmtest.I32}, nil)).
+			Functions(0, 1).Exports(exports...).
+			Code(wasmtest.Body(0x41, 0), wasmtest.Body())
+		file := filepath.Join(t.TempDir(), "m.wasm")
+		if err := os.WriteFile(file, m.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	dir := filepath.Join(t.TempDir(), "sample")
+	files, err := author.FromModule(dir, "sample", module(wasmtest.ExportFunc("countVowels", 0), wasmtest.ExportFunc("count-vowels", 0),
+		wasmtest.ExportFunc("takes_one", 1), wasmtest.ExportFunc("_initialize", 0), wasmtest.ExportFunc("数", 0), wasmtest.ExportFunc("load_tool_history", 0), wasmtest.ExportFunc(`a"b`, 0)))
+	if err != nil || !slices.Equal(files, []string{"plugin.toml", "sample.wasm"}) {
+		t.Fatal(files, err)
+	}
+	p, problems := registry.Check(dir, "")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var tools []string
+	for _, tl := range p.Manifest.Tools {
+		tools = append(tools, tl.Spec.Name+"="+tl.Export)
+	}
+	if want := []string{"count_vowels=countVowels", "sample_2=count-vowels", "sample_3=数", "sample_4=load_tool_history", `sample_5=a"b`}; !slices.Equal(tools, want) {
+		t.Errorf("its tools are %q, wanted %q", tools, want)
+	}
+	if _, err := author.FromModule(dir, "sample", module(wasmtest.ExportFunc("a", 0))); err == nil {
+		t.Error("it writes over a plugin")
+	}
+	text := filepath.Join(t.TempDir(), "m.wasm")
+	if err := os.WriteFile(text, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list, call := registry.ABIDescribe.Exports()
+	for _, bad := range []string{text, text + "2", module(), module(wasmtest.ExportFunc("f", 1)), module(wasmtest.ExportFunc(list, 0), wasmtest.ExportFunc(call, 0))} {
+		out := filepath.Join(t.TempDir(), "out")
+		if _, err := author.FromModule(out, "sample", bad); err == nil {
+			t.Errorf("it takes %s", bad)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("of %s it leaves a folder", bad)
+		}
 	}
 }
 

@@ -158,6 +158,17 @@ func (e *ErrNotEmpty) Error() string { return e.Dir + " is there already and not
 // New writes a new tool into dir, which it makes; one that is there must be
 // empty. It returns the files' paths, sorted, those of the SDK left out.
 func New(dir string, s Spec) ([]string, error) {
+	files, err := Files(s)
+	if err != nil {
+		return nil, err
+	}
+	own, err := write(dir, files)
+	return slices.DeleteFunc(own, func(name string) bool { return strings.HasPrefix(name, "weir/") }), err
+}
+
+// write writes files into dir, which it makes; one that is there must be empty. It
+// returns their paths, sorted.
+func write(dir string, files map[string][]byte) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err == nil && len(entries) > 0 {
 		return nil, &ErrNotEmpty{dir}
@@ -165,12 +176,8 @@ func New(dir string, s Spec) ([]string, error) {
 	if err != nil && !os.IsNotExist(err) {
 		return nil, msg.Errorf("%s cannot be used: %w", dir, err)
 	}
-	files, err := Files(s)
-	if err != nil {
-		return nil, err
-	}
-	var own []string
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
 		to := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return nil, err
@@ -178,9 +185,6 @@ func New(dir string, s Spec) ([]string, error) {
 		if err := os.WriteFile(to, files[name], 0o644); err != nil {
 			return nil, err
 		}
-		if !strings.HasPrefix(name, "weir/") {
-			own = append(own, name)
-		}
 	}
-	return own, nil
+	return names, nil
 }

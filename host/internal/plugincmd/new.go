@@ -1,6 +1,7 @@
 package plugincmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,39 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
+
+// Wrap makes the folder of a plugin around a module that has no manifest. An empty dir
+// means the name.
+func (c *Commands) Wrap(dir, name, module string) error {
+	if name == "" {
+		return msg.Usagef("weir plugin new NAME --from "+module, "the new plugin has no name")
+	}
+	if why := author.CheckName(name); !why.IsZero() {
+		return msg.Usagef("for example: word_count", "%s", why)
+	}
+	dir = cmp.Or(dir, name)
+	files, err := author.FromModule(dir, name, module)
+	if err != nil {
+		return notEmpty(err)
+	}
+	if c.JSON {
+		c.Print(map[string]any{"name": name, "from": module, "dir": dir, "files": files})
+		return nil
+	}
+	c.Outf("made %s: a plugin.toml for the functions of %s\n", dir, module)
+	c.Outf("\nnext:\n")
+	c.Outf("  complete %s: what each tool does, and its arguments\n", filepath.Join(dir, "plugin.toml"))
+	fmt.Fprintf(c.Out, "  weir plugin test %s\n", dir)
+	return nil
+}
+
+// notEmpty adds to the error about a folder that is not empty what to do.
+func notEmpty(err error) error {
+	if e, ok := errors.AsType[*author.ErrNotEmpty](err); ok {
+		return msg.Usagef("name another folder with --dir", "%s", e)
+	}
+	return err
+}
 
 // New makes the folder of a new tool. An empty dir means the name of the tool. It
 // asks on the terminal for a name and a language that are missing.
@@ -32,11 +66,8 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 		dir = spec.Name
 	}
 	files, err := author.New(dir, spec)
-	if e, ok := errors.AsType[*author.ErrNotEmpty](err); ok {
-		return msg.Usagef("name another folder with --dir", "%s", e)
-	}
 	if err != nil {
-		return err
+		return notEmpty(err)
 	}
 	if c.JSON {
 		c.Print(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files})
