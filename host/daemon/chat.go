@@ -38,7 +38,8 @@ func (c *chat) routes() []openapi.Route {
 		{
 			Method: "GET", Path: "/api/chat",
 			Auth: openapi.Token, Handle: c.resumeChat,
-			About:   "Resume the stream after the event that the header Last-Event-ID names",
+			About:   "Resume the stream after the event that the header Last-Event-ID names, or join the answer that runs in a conversation, from its first event",
+			Query:   []openapi.Param{params.Query("conversation_id", "string", "the conversation to join; only without the header")},
 			Headers: map[string]string{"Last-Event-ID": "the id of the last event that was read"},
 			Kind:    kindStream,
 			Fails:   []int{400, 404},
@@ -121,8 +122,16 @@ func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn 
 	})
 }
 
-// resumeChat sends the events of a turn after the last one that the client has read.
+// resumeChat sends the events of a turn after the last one that the client has read, or
+// all of the one that runs in a conversation.
 func (c *chat) resumeChat(w http.ResponseWriter, r *http.Request) error {
+	if id := r.URL.Query().Get("conversation_id"); id != "" && r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "" {
+		t, err := c.resumable.Running(access.Principal(r), id)
+		if err != nil {
+			return err
+		}
+		return t.Serve(w, r, 0)
+	}
 	t, n, err := c.resumable.Find(access.Principal(r), r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err

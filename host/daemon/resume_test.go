@@ -258,23 +258,102 @@ func TestEndATurn(t *testing.T) {
 	}
 }
 
-// Of two connections that read one turn the newer is the client's.
-func TestTheNewerConnectionReads(t *testing.T) {
+// Several connections read one turn, as from several tabs. One too many ends the oldest.
+func TestSeveralConnectionsRead(t *testing.T) {
 	m := newStepper()
 	s := newServer(t, m)
-	old := s.connect(`{"message":"Hi","resume":true}`, "")
-	old.until(api.EventBudget)
-	newer := s.connect("", old.last)
+	readers := []*connection{s.connect(`{"message":"Hi","resume":true}`, "")}
+	start := last[api.ChatStart](t, []event{readers[0].until(api.EventStart)}, api.EventStart)
+	readers[0].until(api.EventBudget)
+	for range 3 {
+		readers = append(readers, s.connect("", readers[0].last), s.join(start.Conversation))
+	}
+	m.step <- "for all"
+	for i, c := range readers {
+		if c.until(api.EventText); c.text != "for all" {
+			t.Errorf("connection %d read %q", i, c.text)
+		}
+	}
+	for range 2 { // makes nine
+		readers = append(readers, s.join(start.Conversation))
+	}
 	for {
-		if _, ok := old.next(); !ok {
+		if _, ok := readers[0].next(); !ok {
 			break
 		}
 	}
-	m.step <- "for the newer"
 	close(m.step)
-	if newer.until(api.EventEnd); newer.text != "for the newer" {
-		t.Errorf("read %q", newer.text)
+	for i, c := range readers[1:] {
+		if c.until(api.EventEnd); c.text != "for all" {
+			t.Errorf("connection %d read %q", i+1, c.text)
+		}
 	}
+}
+
+// join opens the stream of the answer that runs in a conversation.
+func (s *server) join(conversation string) *connection {
+	s.Helper()
+	resp := s.send("/api/chat?conversation_id=" + conversation)
+	if resp.StatusCode != 200 {
+		s.Fatalf("status %d", resp.StatusCode)
+	}
+	return &connection{server: s, body: resp.Body, in: bufio.NewReader(resp.Body), stop: func() {}}
+}
+
+// send requests a path and leaves the answer to be read.
+func (s *server) send(path string) *http.Response {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), "GET", s.url+path, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return resp
+}
+
+// Whoever joins a running answer by its conversation has all of it, goes on after a break
+// and can stop it. An answer that has ended, or that ends with its client, cannot be joined.
+func TestJoinARunningAnswer(t *testing.T) {
+	m := newStepper()
+	s := newServer(t, m)
+	first := s.connect(`{"message":"Hi","resume":true}`, "")
+	id := last[api.ChatStart](t, []event{first.until(api.EventStart)}, api.EventStart).Conversation
+	m.step <- "one "
+	first.until(api.EventText)
+	first.close()
+	second := s.join(id)
+	if again := last[api.ChatStart](t, []event{second.until(api.EventStart)}, api.EventStart); again.Conversation != id || !again.Resumable {
+		t.Errorf("%+v", again)
+	}
+	m.step <- "two"
+	second.until(api.EventText)
+	second.until(api.EventText)
+	at := second.last
+	second.close()
+	third := s.connect("", at)
+	if a := s.do("DELETE", "/api/chat", "", func(q *http.Request) { q.Header.Set("Last-Event-ID", at) }); a.status != 204 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	end := last[api.ChatEnd](t, []event{third.until(api.EventEnd)}, api.EventEnd)
+	if second.text != "one two" || end.Reason != agent.ReasonCancelled || end.Answer != "one two" {
+		t.Errorf("read %q, ended by %s with %q", second.text, end.Reason, end.Answer)
+	}
+	for _, other := range []string{id, "0b9fbdcd-6f1e-4f4f-9d0e-3f2d8f6a7b10", "%00", strings.Repeat("x", 5000)} {
+		if a := s.get("/api/chat?conversation_id=" + other); a.status != 404 || a.code(t) != "no_turn" {
+			t.Errorf("%.40s: %d %.200s", other, a.status, a.body)
+		}
+	}
+	bound := s.connect(`{"message":"Hi","conversation_id":"`+id+`"}`, "")
+	bound.until(api.EventStart)
+	if a := s.get("/api/chat?conversation_id=" + id); a.code(t) != "no_turn" {
+		t.Errorf("an answer that ends with its client: %d %s", a.status, a.body)
+	}
+	bound.close()
+	<-m.ended
 }
 
 // What keeps a turn from beginning is a plain answer, and nothing is left of it.

@@ -96,7 +96,7 @@ var strangers = map[string][]visit{
 		{path: "/api/tools/calculator/call", body: `{"arguments":{"expression":"@result:{U}"},"conversation_id":"{C}"}`, begins: true},
 	},
 	"DELETE /api/chat": {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
-	"GET /api/chat":    {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
+	"GET /api/chat":    {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}, {path: "/api/chat?conversation_id={C}"}},
 	"POST /api/chat": {
 		{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}, body: `{"message":"go on"}`},
 		{path: "/api/chat", body: `{"message":"go on","conversation_id":"{C}"}`, begins: true},
@@ -192,6 +192,16 @@ func newNeighbours(t *testing.T) *neighbours {
 	}})
 	<-live.Ended()
 	n.stream = live.ID()
+	begun := make(chan struct{})
+	running := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(ctx context.Context, emit func(string, any)) (api.ChatEnd, error) {
+		emit(api.EventStart, api.ChatStart{Conversation: n.conversation})
+		emit(api.EventText, &api.TextPiece{Text: canary})
+		close(begun)
+		<-ctx.Done()
+		return api.ChatEnd{}, nil
+	}})
+	t.Cleanup(running.End)
+	<-begun
 	if n.conversation == "" || n.uuid == "" {
 		t.Fatalf("the other user has nothing: %s", a.body)
 	}

@@ -11,6 +11,9 @@ import (
 // the stream misses no event.
 const logBytes = 256 << 10
 
+// keptShare is how many times the limit of a log the events may have that it keeps longer.
+const keptShare = 2
+
 // A log keeps the last events of one turn. Numbers of events start at 1. It is safe for
 // concurrent use by one goroutine that adds events and any number that read.
 type log struct {
@@ -19,31 +22,47 @@ type log struct {
 	mu     sync.Mutex
 	events []event
 	bytes  int
-	last   int // number of the last event
+	kept   []keptEvent // of the dropped ones, in order
+	spared int         // bytes of kept
+	last   int         // number of the last event
 	closed bool
 	text   strings.Builder // the part of the answer in events that the log has dropped
 	change chan struct{}   // closed and replaced at each change
 }
 
-// An event is the bytes of one event of the stream, and its part of the answer.
+// An event is the bytes of one event of the stream, and its part of the answer. One that
+// lasts is needed to show the turn from its beginning: the log keeps it longer.
 type event struct {
-	raw  []byte
-	text string
+	raw   []byte
+	text  string
+	lasts bool
+}
+
+// A keptEvent is an event that lasts, with its number.
+type keptEvent struct {
+	number int
+	raw    []byte
 }
 
 func newLog(limit int) *log { return &log{limit: limit, change: make(chan struct{})} }
 
 // add appends an event. raw returns the event's bytes for its number. If the log exceeds
-// its limit, add drops the oldest events, but never the newest one.
-func (l *log) add(raw func(n int) []byte, text string) {
+// its limit, add drops the oldest events, but never the newest one, and of those that last
+// only what is beyond another bound.
+func (l *log) add(raw func(n int) []byte, text string, lasts bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
-	e := event{raw(l.last), text}
+	e := event{raw(l.last), text, lasts}
 	l.events, l.bytes = append(l.events, e), l.bytes+len(e.raw)
 	for l.bytes > l.limit && len(l.events) > 1 {
-		l.bytes -= len(l.events[0].raw)
-		l.text.WriteString(l.events[0].text)
+		old := l.events[0]
+		l.bytes -= len(old.raw)
+		l.text.WriteString(old.text)
+		if old.lasts && l.spared+len(old.raw) <= keptShare*l.limit {
+			l.kept = append(l.kept, keptEvent{l.last - len(l.events) + 1, old.raw})
+			l.spared += len(old.raw)
+		}
 		l.events[0] = event{}
 		l.events = l.events[1:]
 	}
@@ -68,6 +87,7 @@ type gap struct {
 	before int    // the number of the first event that the log still has
 	events int    // the number of missed events
 	text   string // the whole answer before that event
+	raw    []byte // the events before it that the log has kept
 }
 
 // waitFirst waits for the first event, or for the end of a log without events. Its error
@@ -95,7 +115,7 @@ func (l *log) wait(ctx context.Context, ready func() bool) error {
 }
 
 // next waits for events after number n. It returns their bytes, joined, and the number of
-// the last one. missed is not nil if the log has dropped some of them; closed reports
+// the last one. missed is not nil if the log has not all of them in order; closed reports
 // that no event follows. The error is that of ctx.
 func (l *log) next(ctx context.Context, n int) (raw []byte, last int, missed *gap, closed bool, err error) {
 	l.mu.Lock()
@@ -106,7 +126,13 @@ func (l *log) next(ctx context.Context, n int) (raw []byte, last int, missed *ga
 	n = min(n, l.last)
 	first := l.last - len(l.events) + 1
 	if n+1 < first {
-		missed = &gap{first, first - 1 - n, l.text.String()}
+		missed = &gap{first, first - 1 - n, l.text.String(), nil}
+		for _, k := range l.kept {
+			if k.number > n {
+				missed.raw = append(missed.raw, k.raw...)
+				missed.events--
+			}
+		}
 		n = first - 1
 	}
 	var b bytes.Buffer
@@ -130,5 +156,5 @@ func (l *log) number() int {
 func (l *log) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bytes + l.text.Len()
+	return l.bytes + l.spared + l.text.Len()
 }

@@ -49,7 +49,7 @@ func TestLogLosesNoEvent(t *testing.T) {
 			added++
 			text := fmt.Sprintf("<%d>", added)
 			whole += text
-			f.add(func(n int) []byte { return []byte(strconv.Itoa(n) + "\n") }, text)
+			f.add(func(n int) []byte { return []byte(strconv.Itoa(n) + "\n") }, text, false)
 		}
 		n, read := 0, ""
 		for range rapid.IntRange(1, 8).Draw(t, "connections") {
@@ -98,16 +98,69 @@ func TestLogLosesNoEvent(t *testing.T) {
 	})
 }
 
+// What matters to who joins late outlasts the pieces of a text: a log that has dropped
+// many still has it, once, in order and within its bound.
+func TestLogKeepsWhatLasts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(20, 400).Draw(t, "limit")
+		f := newLog(limit)
+		var lasting []int
+		whole := ""
+		total := rapid.IntRange(1, 200).Draw(t, "events")
+		for i := range total {
+			lasts := rapid.IntRange(0, 5).Draw(t, "lasts") == 0
+			text := ""
+			if lasts {
+				lasting = append(lasting, i+1)
+			} else {
+				text = fmt.Sprintf("<%d>", i+1)
+			}
+			whole += text
+			f.add(func(n int) []byte { return []byte(strconv.Itoa(n) + "\n") }, text, lasts)
+		}
+		n := rapid.IntRange(0, total-1).Draw(t, "read")
+		raw, _, gap, _, err := f.next(t.Context(), n)
+		if err != nil || f.size() > (1+keptShare)*limit+len(whole) {
+			t.Fatalf("%d bytes under a limit of %d, error %v", f.size(), limit, err)
+		}
+		got, read, missed := strings.Fields(string(raw)), "", 0
+		if gap != nil {
+			got, read, missed = append(strings.Fields(string(gap.raw)), got...), gap.text, gap.events
+		}
+		if len(got)+missed != total-n {
+			t.Fatalf("%d events and %d missed, of %d after %d", len(got), missed, total, n)
+		}
+		before := n
+		for _, number := range got {
+			m, _ := strconv.Atoi(number)
+			if m <= before {
+				t.Fatalf("%d after %d", m, before)
+			}
+			if before = m; !slices.Contains(lasting, m) && (gap == nil || m >= gap.before) {
+				read += fmt.Sprintf("<%d>", m)
+			}
+		}
+		if gap != nil && read != whole {
+			t.Fatalf("read %q of %q", read, whole)
+		}
+		for _, m := range lasting {
+			if sum := 4 * len(lasting); m > n && sum <= keptShare*limit && !slices.Contains(got, strconv.Itoa(m)) {
+				t.Fatalf("%d is missing, though there is room", m)
+			}
+		}
+	})
+}
+
 // The size of a log is bounded, whatever its events are.
 func TestLogIsBounded(t *testing.T) {
 	f := newLog(1000)
 	for range 10_000 {
-		f.add(func(n int) []byte { return bytes.Repeat([]byte("x"), n%50+1) }, "")
+		f.add(func(n int) []byte { return bytes.Repeat([]byte("x"), n%50+1) }, "", false)
 	}
 	if got := f.size(); got > 1000 {
 		t.Errorf("%d bytes", got)
 	}
-	f.add(func(int) []byte { return make([]byte, 5000) }, "")
+	f.add(func(int) []byte { return make([]byte, 5000) }, "", false)
 	if raw, _, _, _, _ := f.next(t.Context(), 10_000); len(raw) != 5000 {
 		t.Errorf("the newest is gone: %d bytes", len(raw))
 	}

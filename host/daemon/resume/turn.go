@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,11 +27,11 @@ type Turn struct {
 	failed    error         // why the turn did not begin; read it after log is closed
 	ended     chan struct{} // closed when the turn has ended and is stored
 
-	mu     sync.Mutex
-	reader *reader     // nil: no connection reads
-	expiry *time.Timer // cancels the turn at the end of the grace period
-	over   bool
-	ending bool // the client has ended the turn
+	mu      sync.Mutex
+	readers []*reader   // the connections that read, the oldest first
+	expiry  *time.Timer // cancels the turn at the end of the grace period
+	over    bool
+	ending  bool // the client has ended the turn
 }
 
 // A reader is one connection that reads a turn.
@@ -46,7 +47,7 @@ func (t *Turn) Ended() <-chan struct{} { return t.ended }
 func (t *Turn) HasReader() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.reader != nil
+	return len(t.readers) > 0
 }
 
 // End cancels the turn for its client. The stream then has no error event: the client
@@ -58,17 +59,20 @@ func (t *Turn) End() {
 	t.cancel()
 }
 
-// attach makes a connection the only reader and disconnects the earlier one, which
-// belongs to the same client. The caller must call detach.
+// maxReaders is how many connections read a turn at once, as from several tabs.
+const maxReaders = 8
+
+// attach makes a connection a reader. If there are too many it disconnects the oldest.
+// The caller must call detach.
 func (t *Turn) attach(ctx context.Context) (_ context.Context, detach func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	own := &reader{cancel}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reader != nil {
-		t.reader.cancel()
+	if t.readers = append(t.readers, own); len(t.readers) > maxReaders {
+		t.readers[0].cancel()
+		t.readers = t.readers[1:]
 	}
-	t.reader = own
 	if t.expiry != nil {
 		t.expiry.Stop()
 	}
@@ -76,10 +80,11 @@ func (t *Turn) attach(ctx context.Context) (_ context.Context, detach func()) {
 		cancel()
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.reader != own {
+		i := slices.Index(t.readers, own)
+		if i < 0 {
 			return
 		}
-		if t.reader = nil; !t.over {
+		if t.readers = slices.Delete(t.readers, i, i+1); len(t.readers) == 0 && !t.over {
 			t.expiry = time.AfterFunc(t.grace, t.cancel)
 		}
 	}
@@ -89,7 +94,7 @@ func (t *Turn) attach(ctx context.Context) (_ context.Context, detach func()) {
 func (t *Turn) stop(all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if all || t.reader == nil {
+	if all || len(t.readers) == 0 {
 		t.cancel()
 	}
 }
@@ -97,12 +102,16 @@ func (t *Turn) stop(all bool) {
 // eventID returns the id of the nth event. It also identifies the turn.
 func (t *Turn) eventID(n int) string { return t.id + "-" + strconv.Itoa(n) }
 
+// passing are the events that do not matter to who joins a turn late: pieces of a text,
+// and states that later events replace.
+var passing = []string{api.EventText, api.EventThought, api.EventProgress, api.EventBudget, api.EventWaiting}
+
 func (t *Turn) emit(name string, data any) {
 	text := ""
 	if p, ok := data.(*api.TextPiece); ok && name == api.EventText {
 		text = p.Text
 	}
-	t.log.add(func(n int) []byte { return sse.Frame(t.eventID(n), name, data) }, text)
+	t.log.add(func(n int) []byte { return sse.Frame(t.eventID(n), name, data) }, text, !slices.Contains(passing, name))
 }
 
 // finish adds the last events. An error before the first event becomes the answer of the
@@ -150,19 +159,25 @@ func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
 	for {
 		raw, last, missed, closed, err := t.log.next(ctx, n)
 		if err != nil {
-			return nil // the client has disconnected, or reads through a newer connection
+			return nil // the client has disconnected, or too many connections read
 		}
 		if missed != nil {
+			writeEvents(s, missed.raw)
 			s.Raw(sse.Frame(t.eventID(missed.before-1), api.EventMissed, api.Missed{Events: missed.events, Text: missed.text}))
 		}
-		for len(raw) > 0 {
-			n := firstWrite(raw)
-			s.Raw(raw[:n])
-			raw = raw[n:]
-		}
+		writeEvents(s, raw)
 		if n = last; closed {
 			return nil
 		}
+	}
+}
+
+// writeEvents writes events, a few at a time.
+func writeEvents(s *sse.Stream, raw []byte) {
+	for len(raw) > 0 {
+		n := firstWrite(raw)
+		s.Raw(raw[:n])
+		raw = raw[n:]
 	}
 }
 

@@ -10,6 +10,7 @@ package resume
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -47,13 +48,19 @@ type Config struct {
 type Turns struct {
 	config Config
 
-	mu    sync.Mutex
-	byID  map[string]*Turn
-	ended []*Turn // the oldest first
+	mu      sync.Mutex
+	byID    map[string]*Turn
+	running map[conversation]*Turn // those that have begun and not ended
+	ended   []*Turn                // the oldest first
 }
 
+// A conversation of a principal. No two turns of one run at once.
+type conversation struct{ principal, id string }
+
 // New returns an empty Turns.
-func New(c Config) *Turns { return &Turns{config: c, byID: map[string]*Turn{}} }
+func New(c Config) *Turns {
+	return &Turns{config: c, byID: map[string]*Turn{}, running: map[conversation]*Turn{}}
+}
 
 // A Start describes a turn to start.
 type Start struct {
@@ -74,7 +81,13 @@ func (ts *Turns) Start(ctx context.Context, s Start) *Turn {
 	go func() {
 		defer cancel()
 		defer close(t.ended)
-		end, err := s.Run(ctx, t.emit)
+		end, err := s.Run(ctx, func(name string, data any) {
+			t.emit(name, data)
+			if start, ok := data.(api.ChatStart); ok { // after its event: who joins reads that
+				ts.begin(t, start.Conversation)
+			}
+		})
+		ts.end(t)
 		t.finish(end, err)
 		ts.retire(t)
 	}()
@@ -95,6 +108,33 @@ func (ts *Turns) Find(principal, event string) (*Turn, int, error) {
 			"there is no stream with the event %q", api.Clip(event, 80))
 	}
 	return t, n, nil
+}
+
+// Running returns the turn that runs in a conversation, for a client that has not read
+// its events. It returns the same problem, with status 404, if none runs and for another
+// principal's conversation.
+func (ts *Turns) Running(principal, id string) (*Turn, error) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t, ok := ts.running[conversation{principal, id}]; ok {
+		return t, nil
+	}
+	return nil, api.Problemf(http.StatusNotFound, "no_turn", "read the conversation: the answer is there if it has ended; only a question that was sent with \"resume\": true can be joined",
+		"no answer to join is running in the conversation %q", api.Clip(id, 80))
+}
+
+// begin records the conversation of a turn that has begun.
+func (ts *Turns) begin(t *Turn, id string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.running[conversation{t.principal, id}] = t
+}
+
+// end forgets the conversation of a turn.
+func (ts *Turns) end(t *Turn) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	maps.DeleteFunc(ts.running, func(_ conversation, other *Turn) bool { return other == t })
 }
 
 // Stop cancels the turns that no connection reads, or all.
