@@ -87,7 +87,7 @@ func (r *run) callOne(ctx context.Context, o *outcome) {
 	defer func() { o.panic = recover() }()
 	start := time.Now()
 	if o.call.Tool == prompt.FindTool && r.searches() {
-		o.result, o.found = r.findTools(o.call)
+		o.result, o.found = r.findTools(ctx, o.call)
 	} else {
 		o.result, o.stop = r.call(ctx, o.call)
 	}

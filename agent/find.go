@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -60,12 +61,12 @@ func (s *setup) offered(names []string) []tool.Spec {
 }
 
 // findTools answers a call of find_tools.
-func (r *run) findTools(c tool.Call) (tool.Result, *ToolsFound) {
+func (r *run) findTools(ctx context.Context, c tool.Call) (tool.Result, *ToolsFound) {
 	query, count, ok := prompt.FindArgs(c)
 	if !ok {
 		return tool.Result{CallID: c.ID, Tool: c.Tool, Err: &tool.Error{Code: tool.BadArgs, Msg: prompt.For(r.locale).BadFind}}, nil
 	}
-	specs := r.offered(r.finding.in.FindTools(query, count))
+	specs := r.offered(r.finding.in.FindTools(ctx, query, count))
 	return prompt.Found(c, specs, r.mode == ModeNative, r.locale), &ToolsFound{CallID: c.ID, Query: query, Names: namesOf(specs)}
 }
 
@@ -85,7 +86,7 @@ func (r *run) noteTools() {
 		return
 	}
 	question := r.msgs[r.memory.question].Text
-	fitting := r.offered(r.finding.in.FindTools(question, maxFitting))
+	fitting := r.offered(r.finding.in.FindTools(r.ctx, question, maxFitting))
 	specs := slices.Clone(fitting)
 	for _, s := range r.offered(r.mostUsed()) {
 		if !prompt.HasTool(specs, s.Name) {

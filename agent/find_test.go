@@ -18,7 +18,7 @@ import (
 // A findBox is a Toolbox that finds tools whose names have all words of a question.
 type findBox struct{ *box }
 
-func (b findBox) FindTools(query string, n int) []string {
+func (b findBox) FindTools(_ context.Context, query string, n int) []string {
 	var out []string
 	for _, s := range b.specs {
 		fits := query != ""
@@ -214,7 +214,7 @@ func TestCallToolRunsNoQuotation(t *testing.T) {
 // What the toolbox finds and does not offer is not told.
 type leakyBox struct{ findBox }
 
-func (b leakyBox) FindTools(string, int) []string {
+func (b leakyBox) FindTools(context.Context, string, int) []string {
 	return []string{"secret_tool", "sourcea_item5_read"}
 }
 

@@ -52,7 +52,7 @@ type Remembered struct {
 // Config.ToolsChars, and the model searches for them.
 type Finder interface {
 	// FindTools returns the names of at most n tools, best first; nil: no tool fits.
-	FindTools(query string, n int) []string
+	FindTools(ctx context.Context, query string, n int) []string
 	// Source returns where a tool comes from, such as a plugin or a server. A tool
 	// without a source cannot be found and is always in the prompt.
 	Source(name string) string

@@ -3,86 +3,28 @@ package host
 import (
 	"fmt"
 
+	"github.com/weirhost/weir/host/internal/changes"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A Change lists the names of the plugins that a reload changed, by what became of
 // them.
-type Change struct {
-	Added   []string `json:"added"`   // usable and new
-	Changed []string `json:"changed"` // usable and different
-	Removed []string `json:"removed"`
-	Pending []string `json:"waiting"` // need a permission or an approval
-	Invalid []string `json:"refused"`
-}
+type Change = changes.Change
 
-// Empty reports whether nothing changed.
-func (c Change) Empty() bool {
-	return len(c.Added)+len(c.Changed)+len(c.Removed)+len(c.Pending)+len(c.Invalid) == 0
-}
-
-// diff returns what changed from old to next; old may be nil.
-func diff(old, next *snapshot) Change {
-	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Pending: []string{}, Invalid: []string{}}
-	before, after := old.fingerprints(), next.fingerprints()
-	for _, source := range next.sources() {
-		was, existed := before[source]
-		is := after[source]
-		switch {
-		case existed && was.text == is.text:
-		case is.state == plugin.Invalid:
-			c.Invalid = append(c.Invalid, is.name)
-		case is.state == plugin.Pending, is.review != "" && is.review != was.review:
-			c.Pending = append(c.Pending, is.name)
-		case is.state == plugin.Disabled:
-			c.Removed = append(c.Removed, is.name)
-		case existed && was.state == plugin.Ready:
-			c.Changed = append(c.Changed, is.name)
-		default:
-			c.Added = append(c.Added, is.name)
-		}
-	}
-	for _, source := range old.sources() {
-		if _, ok := after[source]; !ok {
-			c.Removed = append(c.Removed, before[source].name)
-		}
-	}
-	return c
-}
-
-// A fingerprint is equal for two states of a plugin between which nothing changed.
-type fingerprint struct {
-	name   string
-	state  plugin.State
-	text   string
-	review string // the version that a person must review; empty: none
-}
-
-// fingerprints returns those of all plugins by source, which is unique.
-func (s *snapshot) fingerprints() map[string]fingerprint {
-	out := map[string]fingerprint{}
+// states returns the plugins for a comparison with another scan; s may be nil.
+func (s *snapshot) states() []changes.Plugin {
 	if s == nil {
-		return out
+		return nil
 	}
+	var out []changes.Plugin
 	for i, info := range s.infos() {
 		review := ""
 		if info.Pending != nil {
 			review = info.Pending.Digest + info.Pending.Why.String()
 		}
 		text := fmt.Sprint(info.State, info.Digest, info.Why, review, s.plugins[i].granted, info.Tools, info.Disabled)
-		out[info.Source] = fingerprint{info.Name, info.State, text, review}
-	}
-	return out
-}
-
-// sources returns the plugins' sources in the order of their names.
-func (s *snapshot) sources() []string {
-	var out []string
-	if s != nil {
-		for _, one := range s.plugins {
-			out = append(out, one.info.Source)
-		}
+		out = append(out, changes.Plugin{Source: info.Source, Name: info.Name, State: info.State, Text: text, Review: review})
 	}
 	return out
 }
@@ -119,11 +61,14 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 			h.log.Warn("plugin", "problem", line)
 		}
 	}
-	before := old.fingerprints()
+	before := map[string]plugin.State{}
+	for _, p := range old.states() {
+		before[p.Source] = p.State
+	}
 	counts, refused := map[plugin.State]int{}, 0
 	for _, info := range next.infos() {
 		counts[info.State]++
-		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was.state != info.State) {
+		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was != info.State) {
 			log := h.log.Warn
 			if info.State == plugin.Invalid {
 				refused++

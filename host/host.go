@@ -147,11 +147,12 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	h.archive = results
 	h.meaning = memory.New(results, h.log, h.memoryConfig)
 	h.builtin = history.Tools{Store: results, Near: h.meaning.Near, Log: h.log}
-	h.calls.Add(1)
-	go func() {
-		defer h.calls.Done()
-		h.meaning.Run(h.closing)
-	}()
+	if err := h.finder.Open(ctx, results.DB(), h.log, h.cfg.Now); err != nil {
+		return err
+	}
+	h.finder.Configure(h.settings.Load().ToolSearch)
+	h.calls.Go(func() { h.meaning.Run(h.closing) })
+	h.calls.Go(func() { h.finder.Run(h.closing) })
 	return nil
 }
 

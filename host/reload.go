@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/changes"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/watch"
@@ -112,7 +113,7 @@ func (h *Host) install(ctx context.Context, found *registry.Snapshot) (Change, e
 	}
 	h.saveIndex()
 	h.finder.Update(h.Tools())
-	change := diff(old, next)
+	change := changes.Between(old.states(), next.states())
 	h.logChange(old, next, change)
 	old.retire(next)
 	if old != nil && !change.Empty() {

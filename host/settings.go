@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -74,7 +75,12 @@ type Settings struct {
 	// that get one.
 	Brief     func(ctx context.Context, r SummaryRequest) (Summary, error)
 	BriefOver int
+	// ToolSearch names the models that help to find tools. The zero value needs none.
+	ToolSearch ToolSearch
 }
+
+// ToolSearch names the models that help to find tools.
+type ToolSearch = toolfind.Config
 
 // Defaults of Settings. Those of limits are in package tool.
 const (
@@ -174,6 +180,7 @@ func (h *Host) Apply(ctx context.Context, s Settings) (Change, error) {
 	h.running.Resize(h.slots(next.Settings))
 	h.modules.Resize(next.Loaded)
 	h.archive.Configure(next.Archive)
+	h.finder.Configure(next.ToolSearch)
 	defer h.servers.Replace(next.Servers)()
 	if !reflect.DeepEqual(before.Approvals, next.Approvals) {
 		h.memory.ForgetAnswers()

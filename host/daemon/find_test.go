@@ -66,7 +66,7 @@ func officeServer(t *testing.T, m agent.Model) (*server, []string) {
 		t.Fatal(err)
 	}
 	// The index is made in the background, and nothing tells that it is there.
-	for began := time.Now(); len(s.host.FindTools(names[509], 1, func(string) bool { return true })) == 0; time.Sleep(time.Millisecond) {
+	for began := time.Now(); len(s.host.FindTools(t.Context(), host.ToolQuery{Text: names[509], Count: 1})) == 0; time.Sleep(time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			t.Fatal("the tools are not found")
 		}

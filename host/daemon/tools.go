@@ -77,12 +77,13 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range t.host.FindTools(query, n, user.Sees) {
-			if info, ok := t.host.Tool(name); ok {
+		found := t.host.FindTools(r.Context(), host.ToolQuery{Text: query, Count: n, Sees: user.Sees, Explain: true})
+		for _, f := range found {
+			if info, ok := t.host.Tool(f.Name); ok {
 				tools = append(tools, info)
 			}
 		}
-		httpjson.Write(w, http.StatusOK, ToolList{tools})
+		httpjson.Write(w, http.StatusOK, ToolList{tools, found})
 		return nil
 	}
 	for _, info := range t.host.Tools() {
@@ -90,13 +91,14 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 			tools = append(tools, info)
 		}
 	}
-	httpjson.Write(w, http.StatusOK, ToolList{tools})
+	httpjson.Write(w, http.StatusOK, ToolList{Tools: tools})
 	return nil
 }
 
-// A ToolList is what GET /api/tools answers.
+// A ToolList is what GET /api/tools answers: with a query, Found says why each is there.
 type ToolList struct {
 	Tools []plugin.ToolInfo `json:"tools"`
+	Found []host.FoundTool  `json:"found,omitempty"`
 }
 
 func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
@@ -104,6 +106,7 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	info.Questions = t.host.ToolQuestions(info)
 	httpjson.Write(w, http.StatusOK, info)
 	return nil
 }

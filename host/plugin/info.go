@@ -140,6 +140,9 @@ const (
 type ToolInfo struct {
 	Spec   tool.Spec `json:"spec"`
 	Plugin string    `json:"plugin"` // empty for the host's own tools
+	// Questions are what the tool would answer, as a model wrote them for the search of
+	// tools. No model reads them.
+	Questions []string `json:"questions,omitempty"`
 	// Declared are the manifest's limits, Effective those in force.
 	Declared  tool.Limits `json:"declared"`
 	Effective tool.Limits `json:"effective"`

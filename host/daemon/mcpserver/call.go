@@ -54,7 +54,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		defer end()
 	}
 	began, c := u.s.now(), tool.Call{ID: u.s.callID(), Tool: name, Args: args}
-	c, answered := u.resolve(c)
+	c, answered := u.resolve(ctx, c)
 	ctx, end := u.trace(ctx, c, from)
 	var r tool.Result
 	var err error

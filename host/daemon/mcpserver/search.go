@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
@@ -107,14 +108,14 @@ func (u *user) wrap(p *mcp.CallToolParamsRaw) {
 // resolve returns the call that a call of call_tool asks for: from then on it is a call
 // of that tool like any other. answered has the answer to a search, to a question about a
 // tool, and to what cannot be called; nil: the host answers.
-func (u *user) resolve(c tool.Call) (_ tool.Call, answered *tool.Result) {
+func (u *user) resolve(ctx context.Context, c tool.Call) (_ tool.Call, answered *tool.Result) {
 	in := u.asked()
 	if in == nil {
 		return c, nil
 	}
 	switch c.Tool {
 	case tool.FindTools:
-		return c, u.findTools(c, in)
+		return c, u.findTools(ctx, c, in)
 	case tool.DescribeTool:
 		r := toolsearch.Describe(c, in.tools, u.locale())
 		if r.Err != nil {
@@ -132,7 +133,7 @@ func (u *user) resolve(c tool.Call) (_ tool.Call, answered *tool.Result) {
 	}
 	switch {
 	case target.Tool == tool.FindTools || target.Tool == tool.DescribeTool:
-		return u.resolve(target)
+		return u.resolve(ctx, target)
 	case !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == target.Tool }):
 		fail, ok := u.s.cfg.Host.NoTool(target.Tool, false, u.offers).(*tool.Error)
 		if absent := u.tools().Absent(target.Tool); absent != nil && u.offers(target.Tool) {
@@ -152,12 +153,12 @@ func (u *user) failed(c tool.Call, fail *tool.Error) *tool.Result {
 }
 
 // findTools answers a call of find_tools.
-func (u *user) findTools(c tool.Call, in *search) *tool.Result {
+func (u *user) findTools(ctx context.Context, c tool.Call, in *search) *tool.Result {
 	query, count, ok := toolsearch.Query(c)
 	if !ok {
 		return u.failed(c, tool.Errorf(tool.BadArgs, "", `"query" is missing: say in a few words what the tool should do`))
 	}
-	names := u.s.cfg.Host.FindTools(query, count, u.offers)
+	names := u.tools().FindToolsAmong(ctx, query, count, u.offers)
 	var found []tool.Spec
 	for _, name := range names {
 		if i := slices.IndexFunc(in.tools, func(s tool.Spec) bool { return s.Name == name }); i >= 0 {

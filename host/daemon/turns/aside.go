@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -15,7 +16,7 @@ import (
 // An Aside describes requests to a model that are not part of a turn's own loop, such as
 // one for the summary of a result. Locale is the language of a refusal.
 type Aside struct {
-	Principal, Conversation string
+	Principal, Conversation string // without a principal: the operator's
 	Locale                  tool.Locale
 }
 
@@ -24,6 +25,7 @@ type Aside struct {
 // and each is a span inside the span of its context. The end event of the context's turn
 // includes their usage.
 func (s *Service) Aside(a Aside, name string, m setup.Model) agent.Model {
+	a.Principal = cmp.Or(a.Principal, s.Setup.Operator())
 	if m.Estimator == nil {
 		m.Estimator = new(agent.Estimator)
 	}

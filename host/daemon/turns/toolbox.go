@@ -14,7 +14,6 @@ import (
 // toolbox is a session limited to a profile's tools, in one language.
 type toolbox struct {
 	*host.Session
-	host        *host.Host
 	allow, deny []string
 }
 
@@ -36,7 +35,9 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 }
 
 // FindTools implements agent.Finder.
-func (t toolbox) FindTools(query string, n int) []string { return t.host.FindTools(query, n, t.sees) }
+func (t toolbox) FindTools(ctx context.Context, query string, n int) []string {
+	return t.Session.FindToolsAmong(ctx, query, n, t.sees)
+}
 
 // Near implements agent.Rememberer.
 func (t toolbox) Near(ctx context.Context, question string, n int) ([]agent.Remembered, error) {

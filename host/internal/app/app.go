@@ -59,6 +59,7 @@ type App struct {
 	env     *environment
 	native  *nativeCache
 	lock    *flock.Flock
+	opened  chan struct{} // closed when Daemon is set
 	rewatch chan struct{} // receives when the way to watch the plugin folders changes
 
 	mu       sync.Mutex // guards the fields below; a reload holds it
@@ -96,7 +97,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	s := loaded.Settings.WithDefaults()
 	a := &App{
 		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s,
-		env: newEnvironment(loaded.Secrets), rewatch: make(chan struct{}, 1),
+		env: newEnvironment(loaded.Secrets), opened: make(chan struct{}), rewatch: make(chan struct{}, 1),
 	}
 	a.native = newNativeCache(p, a.Log)
 	a.reportSkipped(loaded)
@@ -125,6 +126,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})
+	if err == nil {
+		close(a.opened)
+	}
 	if o.Stays && o.Source.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,35 +50,45 @@ func summarizer(en, zh string, ask func(host.SummaryRequest) agent.Model, name s
 			form = zh
 		}
 		prompt := fmt.Sprintf(form, r.Chars, r.Tool, r.Query, limit.Neutralise(firstChars(r.Text, maxInput)))
-		req := agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: prompt}}, Locale: r.Locale}
-		var b strings.Builder
-		var usage agent.Usage
-		var failed error
-		finished := false
-		for d, err := range ask(r).Generate(ctx, req) {
-			if err != nil {
-				failed = err
-				break
-			}
-			b.WriteString(d.Text)
-			if d.Usage != nil {
-				usage = *d.Usage
-			}
-			finished = finished || d.Finish == agent.FinishStop
-		}
-		if failed == nil && !finished {
-			failed = errors.New("the summary was cut off")
-		}
+		text, usage, failed := reply(ctx, ask(r), prompt, r.Locale, math.MaxInt)
 		out := host.Summary{Model: name, TokensIn: usage.Prompt, TokensOut: usage.Completion}
 		if usage.Prompt+usage.Completion == 0 {
 			est := new(agent.Estimator)
-			out.TokensIn, out.TokensOut, out.Estimated = est.Tokens(prompt), est.Tokens(b.String()), true
+			out.TokensIn, out.TokensOut, out.Estimated = est.Tokens(prompt), est.Tokens(text), true
 		}
 		if failed == nil {
-			out.Text = strings.TrimSpace(b.String())
+			out.Text = strings.TrimSpace(text)
 		}
 		return out, failed
 	}
+}
+
+// errCutOff is the error of a reply that the model did not finish.
+var errCutOff = errors.New("the reply was cut off")
+
+// reply returns a model's reply to a prompt. It stops the model after most bytes; the
+// error is then errCutOff.
+func reply(ctx context.Context, m agent.Model, prompt string, l tool.Locale, most int) (text string, used agent.Usage, err error) {
+	req := agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: prompt}}, Locale: l}
+	var b strings.Builder
+	finished := false
+	for d, err := range m.Generate(ctx, req) {
+		if err != nil {
+			return b.String(), used, err
+		}
+		b.WriteString(d.Text)
+		if d.Usage != nil {
+			used = *d.Usage
+		}
+		finished = finished || d.Finish == agent.FinishStop
+		if b.Len() > most {
+			return b.String()[:most], used, errCutOff
+		}
+	}
+	if !finished {
+		err = errCutOff
+	}
+	return b.String(), used, err
 }
 
 // firstChars returns at most n characters of s.
@@ -108,17 +119,27 @@ func (a *App) addSummarizer(cfg *host.Config, s config.Settings, models map[stri
 		cfg.Summarise, cfg.SummariseOver = summarizer(summaryEn, summaryZh, ask(name, m), name, s.Summarize.MaxInputChars), s.Summarize.TriggerThreshold
 	}
 	if name := s.Archive.SummaryModel; name != "" {
-		m, ok := models[name]
-		if !ok {
-			return msg.Usagef("", "[archive] summary_model wants the model %q, which is not configured", name).WithHint("add [models.%s], or name another", name)
-		}
-		if m.Info.Simulated {
-			return msg.Usagef("name another model, or leave summary_model out", "[archive] summary_model is the demo model, which cannot summarise")
+		m, err := namedModel(models, "[archive] summary_model", name)
+		if err != nil {
+			return err
 		}
 		cfg.Brief, cfg.BriefOver = summarizer(briefEn, briefZh, ask(name, m), name, s.Summarize.MaxInputChars), s.Archive.Threshold
 	}
 	addEmbedder(cfg, s, models)
-	return nil
+	return a.addToolSearch(cfg, s, models)
+}
+
+// namedModel returns the model that a key of the settings names. The demo model writes
+// nothing of use.
+func namedModel(models map[string]daemon.Model, key, name string) (daemon.Model, error) {
+	m, ok := models[name]
+	if !ok {
+		return m, msg.Usagef("", "%s wants the model %q, which is not configured", key, name).WithHint("add [models.%s], or name another", name)
+	}
+	if m.Info.Simulated {
+		return m, msg.Usagef("name another model, or leave the key out", "%s is the demo model, which is a script and writes nothing", key)
+	}
+	return m, nil
 }
 
 // addEmbedder adds the model that makes the vectors of archived results: that of the

@@ -22,6 +22,7 @@ type Settings struct {
 	Grants    map[string]GrantSettings `toml:"grants" json:"grants,omitempty"`
 	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
 	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
+	Search    ToolSearchSettings       `toml:"tool_search" json:"tool_search,omitzero"`
 	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
 	Servers   map[string]ServerEntry   `toml:"mcpServers" json:"mcpServers,omitempty"`
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
@@ -305,6 +306,11 @@ type SummarizeSettings struct {
 	Model            string `toml:"model" json:"model,omitempty"`
 	MaxInputChars    int    `toml:"max_input_chars" json:"max_input_chars,omitempty"`
 	TriggerThreshold int    `toml:"trigger_threshold" json:"trigger_threshold,omitempty"`
+}
+
+// ToolSearchSettings name the models that help to find tools.
+type ToolSearchSettings struct {
+	QuestionModel string `toml:"question_model" json:"question_model,omitempty"`
 }
 
 // ArchiveSettings are the thresholds and the retention of the archive.

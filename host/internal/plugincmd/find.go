@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/msg"
@@ -15,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/internal/toolindex"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxFindLine bounds a line of questions or tools, in bytes.
@@ -40,89 +43,92 @@ func (c *Commands) FindTools(ctx context.Context, from term.Getter, s Search) er
 	case !s.Lines && strings.TrimSpace(s.Query) == "":
 		return msg.Usagef("write it in quotes after the command, or use --jsonl", "the question is missing")
 	}
-	tools, err := s.tools(ctx, from)
+	find, err := s.finder(from)
 	if err != nil {
 		return err
 	}
-	index := toolindex.New(tools)
 	if s.Lines {
-		return c.findLines(ctx, index, s.Count)
+		return c.findLines(ctx, find, s.Count)
 	}
-	hits := index.Explain(s.Query, s.Count)
+	list, err := find(ctx, s.Query, s.Count)
 	switch {
+	case err != nil:
+		return err
 	case c.JSON:
-		c.Print(map[string]any{"tools": foundTools(index, hits)})
-	case len(hits) == 0:
+		c.Print(map[string]any{"tools": append([]toolfind.Found{}, list.Found...)})
+	case len(list.Found) == 0:
 		c.Errf("weir: no tool fits; ask in other words, or by the name of a tool\n")
 	case s.Explain:
-		c.explainHits(index, hits)
+		c.explainFound(list.Found)
 	default:
+		about := map[string]string{}
+		for _, t := range list.Tools {
+			about[t.Spec.Name] = t.Spec.Description
+		}
 		c.Table("TOOL\tPLUGIN\tDESCRIPTION", func(w io.Writer) {
-			for _, h := range hits {
-				t := index.Tool(h.Tool)
-				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, term.OrDash(t.Server), term.OneLine(t.Description, 60))
+			for _, f := range list.Found {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, term.OrDash(f.Server), term.OneLine(about[f.Name], 60))
 			}
 		})
 	}
 	return nil
 }
 
-// A foundTool is a hit as --json prints it.
-type foundTool struct {
-	Name    string             `json:"name"`
-	Server  string             `json:"server,omitempty"`
-	Score   float64            `json:"score"`
-	Share   float64            `json:"share"`
-	Named   bool               `json:"named,omitempty"`
-	Reasons []toolindex.Reason `json:"reasons"`
+// A foundList is what a search for tools returns, as the API does.
+type foundList struct {
+	Tools []plugin.ToolInfo
+	Found []toolfind.Found
 }
 
-func foundTools(index *toolindex.Index, hits []toolindex.Hit) []foundTool {
-	out := []foundTool{}
-	for _, h := range hits {
-		t := index.Tool(h.Tool)
-		out = append(out, foundTool{t.Name, t.Server, h.Score, h.Share, h.Named, append([]toolindex.Reason{}, h.Reasons...)})
+// A findFunc searches for tools.
+type findFunc func(ctx context.Context, query string, count int) (foundList, error)
+
+// finder returns a search among the tools of the file, or of the daemon.
+func (s Search) finder(from term.Getter) (findFunc, error) {
+	if s.File == "" {
+		return func(ctx context.Context, query string, count int) (out foundList, err error) {
+			if strings.TrimSpace(query) == "" { // the route lists all tools
+				return out, nil
+			}
+			err = from.Get(ctx, "/api/tools?query="+url.QueryEscape(query)+"&limit="+strconv.Itoa(count), &out)
+			return out, err
+		}, nil
 	}
-	return out
+	tools, err := readTools(s.File)
+	if err != nil {
+		return nil, err
+	}
+	index := toolindex.New(tools)
+	var list foundList
+	for _, t := range tools {
+		list.Tools = append(list.Tools, plugin.ToolInfo{Spec: tool.Spec{Name: t.Name, Description: t.Description}})
+	}
+	return func(_ context.Context, query string, count int) (foundList, error) {
+		list.Found = toolfind.Search(index, toolfind.Query{Text: query, Count: count, Explain: !s.Lines})
+		return list, nil
+	}, nil
 }
 
-// explainHits prints why the tools are in their order.
-func (c *Commands) explainHits(index *toolindex.Index, hits []toolindex.Hit) {
-	for i, h := range hits {
-		t := index.Tool(h.Tool)
-		fmt.Fprintf(c.Out, "%2d  %-40s %6.2f", i+1, t.Name, h.Score)
-		if h.Named {
+// explainFound prints why the tools are in their order.
+func (c *Commands) explainFound(found []toolfind.Found) {
+	for i, f := range found {
+		fmt.Fprintf(c.Out, "%2d  %-40s %6.2f", i+1, f.Name, f.Score)
+		if f.Named {
 			fmt.Fprintf(c.Out, "  %s", c.Sprintf("named in the question"))
 		}
-		fmt.Fprintf(c.Out, "  %s\n", c.Sprintf("%d %% of the question", int(100*h.Share+0.5)))
-		for _, r := range h.Reasons {
+		fmt.Fprintf(c.Out, "  %s\n", c.Sprintf("%d %% of the question", int(100*f.Share+0.5)))
+		for _, r := range f.Reasons {
 			fmt.Fprintf(c.Out, "    %6.2f  %s", r.Score, r.Word)
 			if r.Matched != r.Word {
 				fmt.Fprintf(c.Out, " → %s", r.Matched)
 			}
 			var fields []string
-			for _, f := range r.Fields {
-				fields = append(fields, c.text(f))
+			for _, field := range r.Fields {
+				fields = append(fields, c.text(field))
 			}
 			fmt.Fprintf(c.Out, "  (%s)\n", strings.Join(fields, ", "))
 		}
 	}
-}
-
-// tools returns the tools to find among.
-func (s Search) tools(ctx context.Context, from term.Getter) ([]toolindex.Tool, error) {
-	if s.File != "" {
-		return readTools(s.File)
-	}
-	var all struct{ Tools []plugin.ToolInfo }
-	if err := from.Get(ctx, "/api/tools", &all); err != nil {
-		return nil, err
-	}
-	var out []toolindex.Tool
-	for _, t := range all.Tools {
-		out = append(out, toolfind.Indexed(t))
-	}
-	return out, nil
 }
 
 // readTools reads a file with a tool on each line.
@@ -163,14 +169,14 @@ type findAnswer struct {
 }
 
 // findLines answers each line of standard input with one line, in order.
-func (c *Commands) findLines(ctx context.Context, index *toolindex.Index, count int) error {
+func (c *Commands) findLines(ctx context.Context, find findFunc, count int) error {
 	in := bufio.NewScanner(c.In)
 	in.Buffer(nil, maxFindLine)
 	out := json.NewEncoder(c.Out)
 	out.SetEscapeHTML(false)
 	bad := 0
 	for n := 1; in.Scan(); n++ {
-		a, err := findLine(index, in.Bytes(), count)
+		a, err := findLine(ctx, find, in.Bytes(), count)
 		if err != nil {
 			bad++
 			c.Errf("weir: line %d: %s\n", n, err)
@@ -193,7 +199,7 @@ func (c *Commands) findLines(ctx context.Context, index *toolindex.Index, count 
 }
 
 // findLine answers one question. A name that several tools have is in the answer once.
-func findLine(index *toolindex.Index, line []byte, count int) (findAnswer, error) {
+func findLine(ctx context.Context, find findFunc, line []byte, count int) (findAnswer, error) {
 	a := findAnswer{Names: []string{}}
 	var q struct {
 		ID    json.RawMessage `json:"id"`
@@ -206,13 +212,9 @@ func findLine(index *toolindex.Index, line []byte, count int) (findAnswer, error
 	if q.Query == nil {
 		return a, msg.Errorf("it has no query")
 	}
-	seen := map[string]bool{}
-	for _, h := range index.Find(*q.Query, index.Len()) {
-		name := index.Tool(h.Tool).Name
-		if !seen[name] && len(a.Names) < count {
-			seen[name] = true
-			a.Names = append(a.Names, name)
-		}
+	list, err := find(ctx, *q.Query, count)
+	for _, f := range list.Found {
+		a.Names = append(a.Names, f.Name)
 	}
-	return a, nil
+	return a, err
 }

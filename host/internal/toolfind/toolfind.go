@@ -5,19 +5,33 @@ package toolfind
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/internal/toolindex"
+	"github.com/weirhost/weir/host/internal/toolmeta"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Finder finds tools. The zero value has none. It is safe for concurrent use.
+// A Config names the models that help to find tools.
+type Config = toolmeta.Config
+
+// MaxReply is how many bytes of a reply to Config.Ask are read.
+const MaxReply = toolmeta.MaxReply
+
+// A Finder finds tools. The zero value has none, and no model helps it. It is safe for
+// concurrent use.
 type Finder struct {
-	index atomic.Pointer[toolindex.Index]
+	index  atomic.Pointer[toolindex.Index]
+	models toolmeta.Keeper
 
 	mu     sync.Mutex
 	tools  []plugin.ToolInfo // of the last Update
@@ -25,6 +39,17 @@ type Finder struct {
 	busy   bool              // an index is being made
 	made   sync.Cond         // the index of the last Update is there; L is mu
 }
+
+// Open lets models help: what they say about tools is kept in db.
+func (f *Finder) Open(ctx context.Context, db *sqlite.DB, log hclog.Logger, now func() time.Time) error {
+	return f.models.Open(ctx, db, log, now, f.rebuild)
+}
+
+// Configure replaces the models.
+func (f *Finder) Configure(cfg Config) { f.models.Configure(cfg) }
+
+// Run asks the models about tools until ctx ends.
+func (f *Finder) Run(ctx context.Context) { f.models.Run(ctx) }
 
 // Update makes an index of other tools in the background. The slice must not be
 // modified afterwards.
@@ -35,6 +60,27 @@ func (f *Finder) Update(tools []plugin.ToolInfo) {
 		return
 	}
 	f.tools = tools
+	f.begin()
+	var texts []toolmeta.Tool
+	for _, t := range tools {
+		if t.Plugin != "" { // weir's own are always told
+			texts = append(texts, textOf(t))
+		}
+	}
+	f.models.Follow(texts)
+}
+
+// rebuild makes an index of the same tools again: more is known about them.
+func (f *Finder) rebuild() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.change > 0 {
+		f.begin()
+	}
+}
+
+// begin makes an index in the background; f.mu must be held.
+func (f *Finder) begin() {
 	f.change++
 	if !f.busy {
 		f.busy = true
@@ -59,6 +105,7 @@ func (f *Finder) build() {
 		f.mu.Unlock()
 		var indexed []toolindex.Tool
 		for _, t := range tools {
+			t.Questions = f.Questions(t)
 			indexed = append(indexed, Indexed(t))
 		}
 		f.index.Store(toolindex.New(indexed))
@@ -84,9 +131,28 @@ func (f *Finder) Wait() {
 	}
 }
 
-// Find returns the names of at most n tools that a question is about, best first, among
-// those that sees accepts. Only a search before the first index waits for it.
-func (f *Finder) Find(query string, n int, sees func(name string) bool) []string {
+// A Query is what tools are searched by.
+type Query struct {
+	Text  string
+	Count int // at most so many are found
+	// Sees reports whether the caller may find a tool. If nil, every tool can be found.
+	Sees    func(name string) bool
+	Explain bool // with the reasons
+}
+
+// A Found is a tool that a query is about.
+type Found struct {
+	Name    string             `json:"name"`
+	Server  string             `json:"server,omitempty"` // its plugin or MCP server
+	Score   float64            `json:"score"`
+	Share   float64            `json:"share"`           // of the query that its words match, 0 to 1
+	Named   bool               `json:"named,omitempty"` // the query has its name
+	Reasons []toolindex.Reason `json:"reasons,omitempty"`
+}
+
+// Find returns the tools that a query is about, best first. Only a search before the
+// first index waits for it.
+func (f *Finder) Find(ctx context.Context, q Query) []Found {
 	x := f.index.Load()
 	if x == nil {
 		f.Wait()
@@ -94,19 +160,48 @@ func (f *Finder) Find(query string, n int, sees func(name string) bool) []string
 			return nil
 		}
 	}
-	var out []string
-	for _, h := range x.FindAmong(query, n, func(i int) bool { return sees(x.Tool(i).Name) }) {
-		if name := x.Tool(h.Tool).Name; !slices.Contains(out, name) {
-			out = append(out, name)
-		}
+	return Search(x, q)
+}
+
+// Search returns the tools of an index that a query is about, best first, each name once.
+func Search(x *toolindex.Index, q Query) []Found {
+	among := func(i int) bool { return q.Sees == nil || q.Sees(x.Tool(i).Name) }
+	find := x.FindAmong
+	if q.Explain {
+		find = x.Explain
+	}
+	hits := find(q.Text, q.Count, among)
+	out := named(x, hits, q.Count)
+	if len(out) < len(hits) { // several tools have one name
+		out = named(x, find(q.Text, x.Len(), among), q.Count)
 	}
 	return out
+}
+
+// named returns the first count different names of hits.
+func named(x *toolindex.Index, hits []toolindex.Hit, count int) []Found {
+	var out []Found
+	for _, h := range hits {
+		t := x.Tool(h.Tool)
+		if !slices.ContainsFunc(out, func(f Found) bool { return f.Name == t.Name }) {
+			out = append(out, Found{t.Name, t.Server, h.Score, h.Share, h.Named, h.Reasons})
+		}
+	}
+	return out[:min(len(out), max(count, 0))]
+}
+
+// Questions returns the questions that a tool would answer, as a model wrote them; nil:
+// none are known.
+func (f *Finder) Questions(t plugin.ToolInfo) []string { return f.models.Questions(textOf(t)) }
+
+func textOf(t plugin.ToolInfo) toolmeta.Tool {
+	return toolmeta.Tool{Name: t.Spec.Name, Source: t.Plugin, Description: t.Spec.Description, DescriptionZh: t.Spec.DescriptionZh, Params: t.Spec.Params}
 }
 
 // Indexed returns what a tool is found by. Both languages of its description count.
 func Indexed(t plugin.ToolInfo) toolindex.Tool {
 	out := toolindex.Tool{
-		Name: t.Spec.Name, Server: t.Plugin, Parameters: t.Spec.Parameters(tool.En),
+		Name: t.Spec.Name, Server: t.Plugin, Questions: t.Questions, Parameters: t.Spec.Parameters(tool.En),
 		Description: strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh),
 	}
 	for _, e := range t.Spec.Examples {

@@ -18,23 +18,31 @@ func infos(names ...string) []plugin.ToolInfo {
 	return out
 }
 
+// find returns the names of what is found.
+func find(t *testing.T, f *toolfind.Finder, query string, n int, sees func(string) bool) (names []string) {
+	for _, found := range f.Find(t.Context(), toolfind.Query{Text: query, Count: n, Sees: sees}) {
+		names = append(names, found.Name)
+	}
+	return names
+}
+
 func all(string) bool { return true }
 
 // Changes of the tools take effect in the background; searches go on meanwhile.
 func TestFinderFollowsItsTools(t *testing.T) {
 	var f toolfind.Finder
-	if got := f.Find("weather", 5, all); got != nil {
+	if got := find(t, &f, "weather", 5, all); got != nil {
 		t.Errorf("without tools it finds %q", got)
 	}
 	f.Update(infos("weather", "spreadsheet"))
-	if got := f.Find("weather", 5, all); !slices.Equal(got, []string{"weather"}) {
+	if got := find(t, &f, "weather", 5, all); !slices.Equal(got, []string{"weather"}) {
 		t.Errorf("it finds %q", got)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for range 200 {
-			f.Find("weather", 5, all)
+			find(t, &f, "weather", 5, all)
 		}
 	}()
 	for i := range 20 {
@@ -42,7 +50,7 @@ func TestFinderFollowsItsTools(t *testing.T) {
 	}
 	<-done
 	f.Wait()
-	if got := f.Find("calendar19", 5, all); !slices.Equal(got, []string{"calendar19"}) {
+	if got := find(t, &f, "calendar19", 5, all); !slices.Equal(got, []string{"calendar19"}) {
 		t.Errorf("after the last change it finds %q", got)
 	}
 }
@@ -51,7 +59,7 @@ func TestFinderFollowsItsTools(t *testing.T) {
 func TestFinderFindsWhatTheCallerSees(t *testing.T) {
 	var f toolfind.Finder
 	f.Update(infos("weather_now", "weather_then", "weather_soon"))
-	got := f.Find("weather_now weather", 2, func(name string) bool { return name != "weather_now" })
+	got := find(t, &f, "weather_now weather", 2, func(name string) bool { return name != "weather_now" })
 	if slices.Contains(got, "weather_now") || len(got) != 2 {
 		t.Errorf("it finds %q", got)
 	}

@@ -56,9 +56,9 @@ func (x *Index) FindAmong(query string, count int, among func(tool int) bool) []
 	return hits
 }
 
-// Explain returns what Find returns, with the reasons.
-func (x *Index) Explain(query string, count int) []Hit {
-	hits, concepts := x.find(query, count, func(int) bool { return true })
+// Explain returns what FindAmong returns, with the reasons.
+func (x *Index) Explain(query string, count int, among func(tool int) bool) []Hit {
+	hits, concepts := x.find(query, count, among)
 	for i := range hits {
 		hits[i].Reasons = x.reasons(int32(hits[i].Tool), concepts)
 	}
@@ -302,7 +302,7 @@ func (x *Index) neighbours(tool int, concepts []concept) float64 {
 }
 
 // fieldNames are how Explain names the fields.
-var fieldNames = [fields]string{"name", "server", "first sentence", "description", "parameters", "parameter descriptions", "examples", "tags"}
+var fieldNames = [fields]string{"name", "server", "first sentence", "description", "parameters", "parameter descriptions", "examples", "tags", "a model's questions"}
 
 // reasons returns what each concept added to a tool's score.
 func (x *Index) reasons(tool int32, concepts []concept) []Reason {

@@ -20,6 +20,7 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema
 	Examples    []string        `json:"examples,omitempty"`
 	Tags        []string        `json:"tags,omitempty"`
+	Questions   []string        `json:"questions,omitempty"` // that it would answer, as a model wrote them
 }
 
 // A field is a part of a tool.
@@ -34,6 +35,7 @@ const (
 	inParamText
 	inExamples
 	inTags
+	inQuestions
 	fields
 )
 
@@ -56,8 +58,8 @@ type settings struct {
 // defaults are tuned on half of the questions of two public benchmarks; see RATIONALE.md.
 func defaults() settings {
 	return settings{
-		weight:   [fields]float64{3, 1.5, 2, 1, 0.6, 0.25, 1, 2},
-		length:   [fields]float64{0.7, 0.3, 0.8, 0.75, 0.2, 0.4, 0.75, 0.5},
+		weight:   [fields]float64{3, 1.5, 2, 1, 0.6, 0.25, 1, 2, 0.8},
+		length:   [fields]float64{0.7, 0.3, 0.8, 0.75, 0.2, 0.4, 0.75, 0.5, 0.75},
 		saturate: 2, synonym: 0.7, bySource: 0.3, cover: 0.3, names: 2, neighbour: 0.4, weak: 0.5, unknown: 0.6, proper: 0.1,
 	}
 }
@@ -66,7 +68,7 @@ func defaults() settings {
 type posting struct {
 	tool   int32
 	weight float32 // over all fields, before saturation
-	in     uint8   // a bit for each field
+	in     uint16  // a bit for each field
 }
 
 // An Index holds tools to search in. It is safe for concurrent use.
@@ -143,7 +145,7 @@ func (b *builder) read(i int) {
 	t := b.x.tools[i]
 	lead, rest := firstSentence(t.Description)
 	names, about := params(t.Parameters)
-	texts := [fields]string{t.Name, t.Server, lead, rest, names, about, strings.Join(t.Examples, "\n"), strings.Join(t.Tags, "\n")}
+	texts := [fields]string{t.Name, t.Server, lead, rest, names, about, strings.Join(t.Examples, "\n"), strings.Join(t.Tags, "\n"), strings.Join(t.Questions, "\n")}
 	for f, text := range texts {
 		eachWord(text, func(w string) { b.add(i, field(f), w) })
 	}

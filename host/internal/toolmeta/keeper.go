@@ -1,0 +1,257 @@
+package toolmeta
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+const (
+	// maxAsk bounds one request to a model, atOnce the requests at the same time.
+	maxAsk = 90 * time.Second
+	atOnce = 2
+	// maxFailures is after how many failures in a row the model is left alone until the
+	// next round. A round begins when the tools change, and every roundTime.
+	maxFailures = 3
+	roundTime   = 10 * time.Minute
+	// retryTime is how long a tool whose questions failed waits for the next attempt.
+	retryTime = 6 * time.Hour
+	// maxPerSource bounds the requests for one source of tools in a day of this process:
+	// a server may change its texts as often as it likes.
+	maxPerSource = 1024
+	// someAnswers is after how many answers a long round reports a change.
+	someAnswers = 16
+)
+
+// A Config names the models that are asked.
+type Config struct {
+	// QuestionModel is the name of the model that writes questions; empty: none are
+	// written, and those that are kept are not used.
+	QuestionModel string
+	// Ask sends a prompt to that model and returns its reply, of which at most MaxReply
+	// bytes are read. If nil, nothing is asked and what is kept is used.
+	Ask func(ctx context.Context, prompt string) (string, error)
+}
+
+// A Keeper has what models said about tools. The zero value has nothing and asks no model.
+// Open makes it work; it is safe for concurrent use.
+type Keeper struct {
+	db      *sqlite.DB
+	log     hclog.Logger
+	now     func() time.Time
+	changed func() // there are new answers
+
+	wake chan struct{}
+
+	mu      sync.Mutex // guards the fields below
+	cfg     Config
+	tools   []Tool
+	answers map[string]answer // by digest
+	asked   map[string]int    // by source, since day
+	day     time.Time
+	warned  bool
+}
+
+// Open reads what is kept in db. changed is called, in Run's goroutines, when there are
+// new answers.
+func (k *Keeper) Open(ctx context.Context, db *sqlite.DB, log hclog.Logger, now func() time.Time, changed func()) error {
+	if err := db.Migrate(ctx, schema()); err != nil {
+		return err
+	}
+	answers, err := load(ctx, db)
+	if err != nil {
+		return sqlite.Wrap(ctx, "reading what is known about tools", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.db, k.log, k.now, k.changed, k.answers = db, log, now, changed, answers
+	k.wake, k.asked, k.day = make(chan struct{}, 1), map[string]int{}, now()
+	return nil
+}
+
+// Configure replaces the models.
+func (k *Keeper) Configure(cfg Config) {
+	k.mu.Lock()
+	isOther := k.cfg.QuestionModel != cfg.QuestionModel
+	k.cfg = cfg
+	k.warned = k.warned && !isOther
+	k.mu.Unlock()
+	if isOther && k.changed != nil {
+		k.changed()
+	}
+	k.begin()
+}
+
+// Follow replaces the tools. What is kept about an earlier text of one of them is
+// removed.
+func (k *Keeper) Follow(tools []Tool) {
+	k.mu.Lock()
+	k.tools = tools
+	k.mu.Unlock()
+	k.begin()
+}
+
+// begin wakes Run.
+func (k *Keeper) begin() {
+	select {
+	case k.wake <- struct{}{}:
+	default: // it is about to begin, or the Keeper is not open
+	}
+}
+
+// Questions returns the questions that a tool would answer; nil: none are known.
+func (k *Keeper) Questions(t Tool) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cfg.QuestionModel == "" || len(k.answers) == 0 {
+		return nil
+	}
+	return k.answers[t.Digest()].questions
+}
+
+// Run asks until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	again := time.NewTicker(roundTime)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+		case <-again.C:
+		}
+		k.round(ctx)
+	}
+}
+
+// A request is one tool about which a model is asked.
+type request struct {
+	tool   Tool
+	digest string
+}
+
+// round asks about every tool that has no answer. It ends early when the model fails
+// again and again.
+func (k *Keeper) round(ctx context.Context) {
+	list, cfg := k.missing(ctx)
+	wakes := func() bool { return len(k.wake) > 0 } // other tools or models: a new round
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards next, failures and fresh
+	next, failures, fresh := 0, 0, 0
+	take := func() (r request, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next >= len(list) || failures >= maxFailures || wakes() || ctx.Err() != nil {
+			return r, false
+		}
+		next++
+		return list[next-1], true
+	}
+	done := func(ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ok {
+			failures++
+			return
+		}
+		failures = 0
+		if fresh++; fresh%someAnswers == 0 {
+			k.changed()
+		}
+	}
+	for range atOnce {
+		wg.Go(func() {
+			for r, ok := take(); ok; r, ok = take() {
+				done(k.ask(ctx, cfg, r))
+			}
+		})
+	}
+	wg.Wait()
+	if fresh%someAnswers > 0 {
+		k.changed()
+	}
+}
+
+// missing returns the tools to ask about, and removes the answers to texts that their
+// tools do not have any more.
+func (k *Keeper) missing(ctx context.Context) ([]request, Config) {
+	out, old, cfg := k.compare()
+	for _, r := range old {
+		if err := drop(ctx, k.db, r.digest, r.tool.Name); err != nil && ctx.Err() == nil {
+			k.log.Warn("what is known about an earlier text of a tool is not removed", "tool", r.tool.Name, "error", err)
+		}
+	}
+	return out, cfg
+}
+
+// compare returns the tools to ask about, and those with answers to earlier texts.
+func (k *Keeper) compare() (ask, old []request, cfg Config) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	if now.Sub(k.day) > 24*time.Hour {
+		k.day = now
+		clear(k.asked)
+	}
+	current, perSource := map[string]request{}, map[string]int{}
+	for _, t := range k.tools {
+		if _, isThere := current[t.Name]; isThere {
+			continue
+		}
+		r := request{t, t.Digest()}
+		current[t.Name] = r
+		a, isKnown := k.answers[r.digest]
+		isDone := isKnown && (a.questions != nil || a.model == k.cfg.QuestionModel && now.Sub(a.asked) < retryTime)
+		if !isDone && k.cfg.Ask != nil && k.asked[t.Source]+perSource[t.Source] < maxPerSource {
+			perSource[t.Source]++
+			ask = append(ask, r)
+		}
+	}
+	for digest, a := range k.answers {
+		if r, ok := current[a.tool]; ok && r.digest != digest {
+			delete(k.answers, digest)
+			old = append(old, r)
+		}
+	}
+	return ask, old, k.cfg
+}
+
+// errNoQuestions is the error of a reply without a question.
+var errNoQuestions = errors.New("the reply has no question")
+
+// ask asks about one tool and keeps the answer, also that there is none. It reports
+// whether there is one.
+func (k *Keeper) ask(ctx context.Context, cfg Config, r request) bool {
+	k.mu.Lock()
+	k.asked[r.tool.Source]++
+	k.mu.Unlock()
+	inner, cancel := context.WithTimeout(ctx, maxAsk)
+	defer cancel()
+	reply, err := cfg.Ask(inner, prompt(r.tool))
+	if ctx.Err() != nil {
+		return false // the process ends: the next one asks
+	}
+	a := answer{tool: r.tool.Name, model: cfg.QuestionModel, asked: k.now()}
+	if err == nil {
+		if a.questions = parse(reply); a.questions == nil {
+			err = errNoQuestions
+		}
+	}
+	k.mu.Lock()
+	k.answers[r.digest] = a
+	warn := err != nil && !k.warned
+	k.warned = k.warned || warn
+	k.mu.Unlock()
+	if warn { // once for each model: there may be thousands of tools
+		k.log.Warn("a model wrote no questions for a tool, which is found by its own words only", "tool", r.tool.Name, "model", cfg.QuestionModel, "error", err)
+	}
+	if err := save(ctx, k.db, r.digest, a); err != nil && ctx.Err() == nil {
+		k.log.Warn("the questions for a tool are not saved", "tool", r.tool.Name, "error", err)
+	}
+	return err == nil
+}

@@ -1,0 +1,81 @@
+package toolmeta
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+func schema() sqlite.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return sqlite.Schema{Name: "tools", Files: files}
+}
+
+// An answer is what a model said about a tool.
+type answer struct {
+	tool, model string
+	asked       time.Time
+	questions   []string // nil: it failed
+}
+
+// maxAnswers bounds the answers that are kept: the latest ones.
+const maxAnswers = 10000
+
+// load reads the answers, by the digest of the tool's text.
+func load(ctx context.Context, db *sqlite.DB) (map[string]answer, error) {
+	rows, err := db.QueryContext(ctx, "SELECT digest, tool, model, asked_at, coalesce(questions, 'null') FROM tool_questions ORDER BY asked_at DESC LIMIT ?", maxAnswers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]answer{}
+	for rows.Next() {
+		var digest, questions string
+		var a answer
+		var asked int64
+		if err := rows.Scan(&digest, &a.tool, &a.model, &asked, &questions); err != nil {
+			return nil, err
+		}
+		a.asked = time.UnixMilli(asked)
+		if json.Unmarshal([]byte(questions), &a.questions) == nil {
+			out[digest] = a
+		}
+	}
+	return out, rows.Err()
+}
+
+// save stores an answer in place of those to other texts of the same tool.
+func save(ctx context.Context, db *sqlite.DB, digest string, a answer) error {
+	var questions any
+	if a.questions != nil {
+		raw, err := json.Marshal(a.questions)
+		if err != nil {
+			return err
+		}
+		questions = string(raw)
+	}
+	if err := drop(ctx, db, digest, a.tool); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "INSERT OR REPLACE INTO tool_questions (digest, tool, model, asked_at, questions) VALUES (?, ?, ?, ?, ?)",
+		digest, a.tool, a.model, a.asked.UnixMilli(), questions)
+	return err
+}
+
+// drop removes the answers to texts of a tool other than the one with this digest, and
+// the oldest where there are too many.
+func drop(ctx context.Context, db *sqlite.DB, digest, tool string) error {
+	_, err := db.ExecContext(ctx, `DELETE FROM tool_questions WHERE tool = ? AND digest <> ?
+		OR asked_at < (SELECT asked_at FROM tool_questions ORDER BY asked_at DESC LIMIT 1 OFFSET ?)`, tool, digest, maxAnswers)
+	return err
+}
