@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
@@ -21,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/plugins"
+	"github.com/weirhost/weir/host/daemon/pulse"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
@@ -51,6 +53,7 @@ type Daemon struct {
 	chat      *chat
 	plugins   *plugins.Plugins
 	mcp       *mcpClients
+	pulse     *pulse.Pulse
 }
 
 // New makes a Daemon; it starts nothing.
@@ -100,6 +103,9 @@ func New(cfg Config) (*Daemon, error) {
 		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
+	d.pulse = pulse.New(pulse.Config{
+		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
+	})
 	d.mcp.serve(cfg.Host, cfg.Version, d.now)
 	return d, nil
 }
@@ -177,6 +183,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
+		d.pulse.Routes(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),

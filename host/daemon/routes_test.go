@@ -85,6 +85,7 @@ var strangers = map[string][]visit{
 		{path: "/api/cut", body: `{"text":"@result:{U}"}`}},
 	"DELETE /api/archives/{uuid}": {{path: "/api/archives/{U}"}},
 	"GET /api/approvals":          noIDs,
+	"GET /api/pulse":              noIDs,
 	"GET /api/approvals/{id}":     {{path: "/api/approvals/{A}"}, {path: "/api/approvals/{U}"}},
 	"POST /api/approvals/{id}":    {{path: "/api/approvals/{A}", body: `{"answer":"once"}`}, {path: "/api/approvals/{A}", body: `{"answer":"deny"}`}},
 	"POST /api/results": {{path: "/api/results", body: `{"tool_name":"t","conversation_id":"{C}","result":"mine"}`, begins: true},

@@ -36,7 +36,7 @@ const (
 	EventMissed    = "chat.missed" // before the remaining events of a resumed stream
 )
 
-// EventData returns a zero value of the data of each event of /api/chat.
+// EventData returns a zero value of the data of each event of /api/chat and /api/pulse.
 func EventData() map[string]any {
 	return map[string]any{
 		EventStart:     ChatStart{},
@@ -60,6 +60,7 @@ func EventData() map[string]any {
 		EventWaiting:   ApprovalWaiting{},
 		EventAnswered:  ApprovalAnswered{},
 		EventMissed:    Missed{},
+		EventPulse:     Pulse{},
 	}
 }
 

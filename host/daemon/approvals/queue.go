@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -43,6 +44,7 @@ type Queue struct {
 	closed  []*Request // the oldest first
 	stop    chan struct{}
 	stopped bool
+	changed signal.Signal // of pending
 }
 
 // A Request is one call that waits for an answer. Its exported fields never change.
@@ -78,6 +80,7 @@ func (q *Queue) Add(r approval.Request, now time.Time) (*Request, bool) {
 		return nil, false
 	}
 	q.pending = append(q.pending, p)
+	q.changed.Send()
 	return p, true
 }
 
@@ -112,6 +115,7 @@ func (q *Queue) Wait(ctx context.Context, p *Request, waiting func()) (approval.
 // remove closes a pending request. The caller holds q.mu.
 func (q *Queue) remove(p *Request, outcome tool.Text) {
 	p.outcome = outcome
+	q.changed.Send()
 	q.pending = slices.DeleteFunc(q.pending, func(x *Request) bool { return x == p })
 	if len(q.closed) >= maxClosed {
 		q.closed = q.closed[1:]
@@ -168,6 +172,9 @@ func (q *Queue) Find(principal, id string) (api.Approval, bool) {
 	}
 	return api.Approval{}, false
 }
+
+// Changed returns a channel that is closed at the next change of the pending requests.
+func (q *Queue) Changed() <-chan struct{} { return q.changed.Next() }
 
 // Close refuses all pending and all later requests. Later calls do nothing.
 func (q *Queue) Close() {

@@ -332,6 +332,9 @@ func (w *Writer) responses(r Route) object {
 	} else {
 		out["204"] = object{"description": "Done"}
 	}
+	if _, ok := r.Headers["If-None-Match"]; ok {
+		out["304"] = object{"description": "Nothing has changed"}
+	}
 	for _, status := range r.Statuses() {
 		out[fmt.Sprint(status)] = object{"$ref": "#/components/responses/" + r.ProblemType()}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,6 +27,7 @@ type Current struct {
 	digest   [sha256.Size]byte
 	changing sync.Mutex // held by Configure
 	state    atomic.Pointer[State]
+	changed  signal.Signal
 }
 
 // New returns a Current with its first Config. An empty operator is DefaultOperator; an
@@ -53,8 +55,12 @@ func (c *Current) Configure(next Config) error {
 		return err
 	}
 	c.state.Store(state)
+	c.changed.Send()
 	return nil
 }
+
+// Changed returns a channel that is closed by the next successful Configure.
+func (c *Current) Changed() <-chan struct{} { return c.changed.Next() }
 
 // ownName refuses users who would be taken for the operator.
 func (c *Current) ownName(s *State) error {

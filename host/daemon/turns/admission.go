@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 // lastWords is how long turns that are cut off have to be stored, and to tell
@@ -28,7 +30,8 @@ type Admission struct {
 	busy   map[archive.Scope]bool
 	closed bool
 
-	inside sync.WaitGroup // turns and calls
+	changed signal.Signal  // of busy and closed
+	inside  sync.WaitGroup // turns and calls
 	// ending is done when what is still inside is to end.
 	ending context.Context
 	end    context.CancelCauseFunc
@@ -62,10 +65,12 @@ func (a *Admission) Enter(conversation archive.Scope) (leave func(), err error) 
 		}
 	}
 	a.busy[conversation] = true
+	a.changed.Send()
 	a.inside.Add(1)
 	return func() {
 		a.mu.Lock()
 		delete(a.busy, conversation)
+		a.changed.Send()
 		a.mu.Unlock()
 		if slots != nil {
 			<-slots
@@ -102,6 +107,25 @@ func (a *Admission) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
+	a.changed.Send()
+}
+
+// Changed returns a channel that is closed when a turn begins or ends, and by Close.
+func (a *Admission) Changed() <-chan struct{} { return a.changed.Next() }
+
+// Answering returns the conversations of a principal in which a turn runs, sorted. It is
+// never nil.
+func (a *Admission) Answering(principal string) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := []string{}
+	for c := range a.busy {
+		if c.Principal == principal {
+			out = append(out, c.Conversation)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Closed reports whether Close was called.
