@@ -21,8 +21,8 @@ type Schema struct {
 	// version of its tables.
 	Name string
 	// Files are the migrations, as package goose reads them: 00001_what.sql. Applied
-	// migrations must not be changed. A file with a version before the first one is
-	// ErrUnreleased.
+	// migrations must not be changed. What follows the line "-- +goose Down" is not
+	// applied. A file with a version before the first one is ErrUnreleased.
 	Files fs.FS
 }
 
@@ -40,6 +40,28 @@ func (s Schema) known() (oldest, latest int64) {
 		}
 	}
 	return oldest, latest
+}
+
+// steps returns the migrations. SQLite itself divides a file into statements: goose's
+// parser takes buffers of 4 MiB for that, and most of the time of a new file in tests.
+func (s Schema) steps() (out []*goose.Migration, err error) {
+	names, _ := fs.Glob(s.Files, "*.sql") // the pattern is valid
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := fs.ReadFile(s.Files, name)
+		if err != nil {
+			return nil, err
+		}
+		up, _, _ := strings.Cut(string(file), "-- +goose Down")
+		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, up)
+			return err
+		}}, nil))
+	}
+	return out, nil
 }
 
 // refuse returns the error of a version of which this program cannot read the tables.
@@ -118,7 +140,11 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if _, latest := s.known(); version == latest {
 		return nil
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.write, s.Files, goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
+	steps, err := s.steps()
+	if err != nil {
+		return Wrap(ctx, doing, err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.write, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
