@@ -30,14 +30,14 @@ type Candidate struct {
 	Name   string // of the folder or file
 	Source string // the manifest, or the .wasm alone
 	Packed bool   // a .wasm alone
-	File   string // the module or script of a Stray
+	File   string // the module or script of a Stray; empty: the folder is empty
 }
 
 // A Listing is what List finds.
 type Listing struct {
 	Found []Candidate // at most Most, sorted by name
 	Left  []Candidate // those over Most, sorted by name
-	Stray []Candidate // folders that hold a module or script but no manifest, and scripts alone
+	Stray []Candidate // folders that hold a module or script but no manifest, empty folders, and scripts alone
 }
 
 // List reads a plugin folder. The manifest of a plugin's folder has the given name.
@@ -58,14 +58,8 @@ func List(dir, manifest string, known func(source string) bool) (Listing, error)
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
 			c = Candidate{Name: name, Source: filepath.Join(path, manifest)}
 			if _, err := os.Lstat(c.Source); errors.Is(err, fs.ErrNotExist) { // a dangling link counts
-				for _, ending := range []string{"*.wasm", "*.js"} {
-					if len(l.Stray) == maxStray {
-						break
-					}
-					if found, err := filepath.Glob(filepath.Join(path, ending)); err == nil && len(found) > 0 {
-						l.stray(name, path, found[0])
-						break
-					}
+				if len(l.Stray) < maxStray {
+					l.lookInto(name, path)
 				}
 				continue
 			}
@@ -98,6 +92,24 @@ func Names(dir string) ([]fs.DirEntry, error) {
 }
 
 // stray notes a module or script without a manifest.
+// lookInto adds a folder without a manifest if it holds a module or a script, or nothing.
+func (l *Listing) lookInto(name, path string) {
+	for _, ending := range []string{"*.wasm", "*.js"} {
+		if found, err := filepath.Glob(filepath.Join(path, ending)); err == nil && len(found) > 0 {
+			l.stray(name, path, found[0])
+			return
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if _, err := f.ReadDir(1); errors.Is(err, io.EOF) {
+		l.stray(name, path, "")
+	}
+}
+
 func (l *Listing) stray(name, source, file string) {
 	if len(l.Stray) < maxStray {
 		l.Stray = append(l.Stray, Candidate{Name: name, Source: source, File: file})

@@ -54,6 +54,17 @@ func TestListIsBounded(t *testing.T) {
 			t.Errorf("%s is left out", want)
 		}
 	}
+	if err := os.Mkdir(in("nothing"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxStray {
+		if err := os.RemoveAll(in(fmt.Sprintf("stray%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err := List(dir, "plugin.toml", nil); err != nil || len(l.Stray) != 1 || l.Stray[0].Name != "nothing" || l.Stray[0].File != "" {
+		t.Errorf("of an empty folder it lists %v, %v", l.Stray, err)
+	}
 	if found[in("a1.wasm")] {
 		t.Error("an empty file comes before one that is not")
 	}

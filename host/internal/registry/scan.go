@@ -236,7 +236,7 @@ func (s *scan) candidates(f plugin.Folder, old map[string]bool) []candidate {
 	}
 	for _, c := range l.Stray {
 		one := candidateOf(f, c)
-		one.lone = loneProblem(c.File)
+		one.lone = loneProblem(c.Source, c.File)
 		out = append(out, one)
 	}
 	return out
@@ -252,9 +252,12 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// loneProblem is that of a module or a script without a manifest.
-func loneProblem(file string) *Problem {
+// loneProblem is that of a module or a script without a manifest, or of an empty folder.
+func loneProblem(source, file string) *Problem {
 	key := "wasm"
+	if file == "" {
+		return &Problem{File: source, Msg: tool.Textf("the folder is empty"), Fix: tool.Textf("put a plugin into it, or remove it")}
+	}
 	if isScript(file) {
 		key = "script"
 	}

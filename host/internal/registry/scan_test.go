@@ -98,6 +98,7 @@ func TestScan(t *testing.T) {
 		{"Go for TinyGo", map[string][]byte{"a.wasm": module([]string{"_initialize"}, map[string]string{"producers": "\x02Go"})}, "refused a: a.wasm: the module carries no manifest; write //go:wasmexport above the function, and build again: Go's own compiler ignores //export, which is TinyGo's"},
 		{"a packed manifest with a fault", map[string][]byte{"a.wasm": module([]string{"a"}, map[string]string{SectionName: "schema = 1\nname = \"A\"\n"})},
 			"refused a: a.wasm#weir.manifest:1:1: the manifest declares no tool; add a [[tool]] with name, description and parameters (and 1 more)"},
+		{"an empty folder", map[string][]byte{"a/": nil}, "refused a: a: the folder is empty; put a plugin into it, or remove it"},
 		{"a folder with a module but no manifest", map[string][]byte{"a/a.wasm": wasm}, "refused a: a/a.wasm: no plugin.toml beside it names its tools; give it a folder with a plugin.toml that says wasm = \"a.wasm\" and has a [[tool]] for each of its functions; `weir plugin new` makes one to start from"},
 		{"a missing module", map[string][]byte{"a/plugin.toml": least("a", "a")},
 			"refused a: a/a.wasm: the module is missing; build it with `weir plugin build`, or in weir's own repository with `make plugins`"},
@@ -126,7 +127,11 @@ func TestScan(t *testing.T) {
 	for _, tt := range tests {
 		dir := t.TempDir()
 		for name, text := range tt.files {
-			put(t, filepath.Join(dir, name), text)
+			if !strings.HasSuffix(name, "/") {
+				put(t, filepath.Join(dir, name), text)
+			} else if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Version: "0.1.0"})
 		if got := report(s, dir); !strings.HasPrefix(got, tt.want) || strings.Count(got, "\n") != strings.Count(tt.want, "\n") {
