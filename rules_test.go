@@ -104,6 +104,7 @@ var levels = map[string]int{
 	"host/internal/soak":             10,
 	"host/internal/toolindex":        2,
 	"host/internal/changes":          2,
+	"host/internal/vector":           1,
 	"host/internal/toolmeta":         3,
 	"host/internal/toolfind":         4,
 	"host/internal/signal":           0,

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/vector"
 )
 
 // A Vector is the meaning of some lines of a result.
@@ -36,7 +35,7 @@ func (s *SQLite) PutVectors(ctx context.Context, sc Scope, uuid, model string, v
 			return err
 		}
 		for _, v := range vectors {
-			blob := unit(v.Values)
+			blob := vector.Bytes(v.Values)
 			if blob == nil {
 				continue
 			}
@@ -56,7 +55,7 @@ func (s *SQLite) PutVectors(ctx context.Context, sc Scope, uuid, model string, v
 func (s *SQLite) Near(ctx context.Context, sc Scope, model string, query []float32, limit int) ([]Near, error) {
 	const doing = "comparing vectors"
 	q := slices.Clone(query)
-	if limit <= 0 || !normalise(q) {
+	if limit <= 0 || !vector.Normalise(q) {
 		return nil, nil
 	}
 	best, err := s.nearest(ctx, sc, model, q, 4*limit) // some may have expired
@@ -103,7 +102,7 @@ func (s *SQLite) nearest(ctx context.Context, sc Scope, model string, q []float3
 		if err := rows.Scan(&id, &n.first, &n.last, &blob); err != nil {
 			return nil, err
 		}
-		if n.score = dot(q, blob); len(best) == keep && n.score <= best[keep-1].score {
+		if n.score = vector.Dot(q, blob); len(best) == keep && n.score <= best[keep-1].score {
 			continue
 		}
 		n.uuid = string(id)
@@ -123,52 +122,6 @@ func insertBest(best []nearest, n nearest, keep int) []nearest {
 	at, _ := slices.BinarySearchFunc(best, n, func(a, b nearest) int { return cmp.Compare(b.score, a.score) })
 	best = slices.Insert(best, at, n)
 	return best[:min(len(best), keep)]
-}
-
-// unit returns a vector of length 1 as it is stored; nil if it has no direction.
-func unit(v []float32) []byte {
-	v = slices.Clone(v)
-	if !normalise(v) {
-		return nil
-	}
-	blob := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(x))
-	}
-	return blob
-}
-
-// normalise makes the length of v 1. It reports whether v has a direction.
-func normalise(v []float32) bool {
-	var sum float64
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	length := math.Sqrt(sum)
-	if !(length > 0) || math.IsInf(length, 0) {
-		return false
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / length)
-	}
-	return true
-}
-
-// dot returns the product of a vector and a stored one of the same length.
-func dot(q []float32, blob []byte) float64 {
-	var a, b, c, d float32
-	i := 0
-	for ; i+4 <= len(q); i += 4 {
-		four := blob[4*i : 4*i+16 : 4*i+16]
-		a += q[i] * math.Float32frombits(binary.LittleEndian.Uint32(four))
-		b += q[i+1] * math.Float32frombits(binary.LittleEndian.Uint32(four[4:]))
-		c += q[i+2] * math.Float32frombits(binary.LittleEndian.Uint32(four[8:]))
-		d += q[i+3] * math.Float32frombits(binary.LittleEndian.Uint32(four[12:]))
-	}
-	for ; i < len(q); i++ {
-		a += q[i] * math.Float32frombits(binary.LittleEndian.Uint32(blob[4*i:]))
-	}
-	return float64(a) + float64(b) + float64(c) + float64(d)
 }
 
 // SetSummary replaces the summary of a result.

@@ -13,7 +13,7 @@ import (
 // keys. A table includes all keys below it. All others apply from the next start.
 var reloadable = []string{
 	"locale", "server.max_turns", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
-	"archive", "plugins", "sandbox", "mcpServers",
+	"archive", "tool_search", "plugins", "sandbox", "mcpServers",
 }
 
 // Diff returns the names of the settings that differ, as they are written in the

@@ -125,7 +125,7 @@ func (a *App) addSummarizer(cfg *host.Config, s config.Settings, models map[stri
 		}
 		cfg.Brief, cfg.BriefOver = summarizer(briefEn, briefZh, ask(name, m), name, s.Summarize.MaxInputChars), s.Archive.Threshold
 	}
-	addEmbedder(cfg, s, models)
+	cfg.ToolSearch.EmbeddingModel = addEmbedder(cfg, s, models)
 	return a.addToolSearch(cfg, s, models)
 }
 
@@ -143,8 +143,9 @@ func namedModel(models map[string]daemon.Model, key, name string) (daemon.Model,
 }
 
 // addEmbedder adds the model that makes the vectors of archived results: that of the
-// default profile if it has an embedding_model, else the first by its name.
-func addEmbedder(cfg *host.Config, s config.Settings, models map[string]daemon.Model) {
+// default profile if it has an embedding_model, else the first by its name. It returns
+// the name of the embedding_model; empty: there is none.
+func addEmbedder(cfg *host.Config, s config.Settings, models map[string]daemon.Model) string {
 	names := append([]string{s.Agent.Model}, slices.Sorted(maps.Keys(s.Models))...)
 	for _, name := range names {
 		e, ok := agent.As[agent.Embedder](models[name].Model)
@@ -156,8 +157,9 @@ func addEmbedder(cfg *host.Config, s config.Settings, models map[string]daemon.M
 			usage.SideUsageOf(ctx).Add(api.Spent{For: usage.ForEmbeddings, Model: name, Usage: got.Usage}) // if it is a turn that asks
 			return got.Vectors, s.Models[name].Embedding, err
 		}
-		return
+		return s.Models[name].Embedding
 	}
+	return ""
 }
 
 // summaryModel returns the model that writes summaries: the named one, else that of

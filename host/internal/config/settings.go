@@ -311,6 +311,7 @@ type SummarizeSettings struct {
 // ToolSearchSettings name the models that help to find tools.
 type ToolSearchSettings struct {
 	QuestionModel string `toml:"question_model" json:"question_model,omitempty"`
+	Embeddings    bool   `toml:"embeddings" json:"embeddings,omitempty"`
 }
 
 // ArchiveSettings are the thresholds and the retention of the archive.

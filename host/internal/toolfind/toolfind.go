@@ -30,14 +30,14 @@ const MaxReply = toolmeta.MaxReply
 // A Finder finds tools. The zero value has none, and no model helps it. It is safe for
 // concurrent use.
 type Finder struct {
-	index  atomic.Pointer[toolindex.Index]
+	made   atomic.Pointer[searched]
 	models toolmeta.Keeper
 
 	mu     sync.Mutex
 	tools  []plugin.ToolInfo // of the last Update
 	change int               // counts the Updates
 	busy   bool              // an index is being made
-	made   sync.Cond         // the index of the last Update is there; L is mu
+	done   sync.Cond         // the index of the last Update is there; L is mu
 }
 
 // Open lets models help: what they say about tools is kept in db.
@@ -103,12 +103,7 @@ func (f *Finder) build() {
 	for done := 0; done != f.change; {
 		tools, change := f.tools, f.change
 		f.mu.Unlock()
-		var indexed []toolindex.Tool
-		for _, t := range tools {
-			t.Questions = f.Questions(t)
-			indexed = append(indexed, Indexed(t))
-		}
-		f.index.Store(toolindex.New(indexed))
+		f.made.Store(f.search(tools))
 		f.mu.Lock()
 		done = change
 	}
@@ -116,10 +111,24 @@ func (f *Finder) build() {
 	f.cond().Broadcast()
 }
 
-// cond returns f.made; f.mu must be held.
+// search returns what tools are searched in.
+func (f *Finder) search(tools []plugin.ToolInfo) *searched {
+	s := &searched{vectors: make([][]byte, len(tools))}
+	var indexed []toolindex.Tool
+	for i, t := range tools {
+		t.Questions = f.Questions(t)
+		indexed = append(indexed, Indexed(t))
+		s.vectors[i] = f.models.Vector(textOf(t))
+		s.hasVectors = s.hasVectors || s.vectors[i] != nil
+	}
+	s.Index = toolindex.New(indexed)
+	return s
+}
+
+// cond returns f.done; f.mu must be held.
 func (f *Finder) cond() *sync.Cond {
-	f.made.L = &f.mu
-	return &f.made
+	f.done.L = &f.mu
+	return &f.done
 }
 
 // Wait waits until the index has the tools of the last Update.
@@ -147,44 +156,58 @@ type Found struct {
 	Score   float64            `json:"score"`
 	Share   float64            `json:"share"`           // of the query that its words match, 0 to 1
 	Named   bool               `json:"named,omitempty"` // the query has its name
+	Near    float64            `json:"near,omitempty"`  // the cosine of its vector with that of the query, where both are compared
 	Reasons []toolindex.Reason `json:"reasons,omitempty"`
 }
 
 // Find returns the tools that a query is about, best first. Only a search before the
 // first index waits for it.
 func (f *Finder) Find(ctx context.Context, q Query) []Found {
-	x := f.index.Load()
-	if x == nil {
+	s := f.made.Load()
+	if s == nil {
 		f.Wait()
-		if x = f.index.Load(); x == nil {
+		if s = f.made.Load(); s == nil {
 			return nil
 		}
 	}
-	return Search(x, q)
+	if s.hasVectors && toolindex.SaysSomething(q.Text) {
+		if v := f.models.Query(ctx, q.Text); v != nil {
+			return s.fused(v, q)
+		}
+	}
+	return Search(s.Index, q)
 }
 
 // Search returns the tools of an index that a query is about, best first, each name once.
 func Search(x *toolindex.Index, q Query) []Found {
-	among := func(i int) bool { return q.Sees == nil || q.Sees(x.Tool(i).Name) }
-	find := x.FindAmong
-	if q.Explain {
-		find = x.Explain
-	}
-	hits := find(q.Text, q.Count, among)
-	out := named(x, hits, q.Count)
+	hits := q.hits(x, q.Count)
+	out := names(x, hits, q.Count)
 	if len(out) < len(hits) { // several tools have one name
-		out = named(x, find(q.Text, x.Len(), among), q.Count)
+		out = names(x, q.hits(x, x.Len()), q.Count)
 	}
 	return out
 }
 
-// named returns the first count different names of hits.
-func named(x *toolindex.Index, hits []toolindex.Hit, count int) []Found {
+// hits returns at most n tools of an index that the words of a query are about.
+func (q Query) hits(x *toolindex.Index, n int) []toolindex.Hit {
+	if q.Explain {
+		return x.Explain(q.Text, n, q.among(x))
+	}
+	return x.FindAmong(q.Text, n, q.among(x))
+}
+
+// among returns which tools of an index the caller may find.
+func (q Query) among(x *toolindex.Index) func(tool int) bool {
+	return func(i int) bool { return q.Sees == nil || q.Sees(x.Tool(i).Name) }
+}
+
+// names returns the first count different names of hits.
+func names(x *toolindex.Index, hits []toolindex.Hit, count int) []Found {
 	var out []Found
 	for _, h := range hits {
 		t := x.Tool(h.Tool)
 		if !slices.ContainsFunc(out, func(f Found) bool { return f.Name == t.Name }) {
-			out = append(out, Found{t.Name, t.Server, h.Score, h.Share, h.Named, h.Reasons})
+			out = append(out, Found{Name: t.Name, Server: t.Server, Score: h.Score, Share: h.Share, Named: h.Named, Reasons: h.Reasons})
 		}
 	}
 	return out[:min(len(out), max(count, 0))]

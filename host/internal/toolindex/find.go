@@ -43,6 +43,10 @@ type variant struct {
 	rarity float64
 }
 
+// SaysSomething reports whether a question has words that say what it is about: a
+// greeting has none.
+func SaysSomething(query string) bool { return len(telling(values(query))) > 0 }
+
 // Find returns at most count tools, best first: those that the question names, then
 // those whose words fit. It returns nothing rather than tools that share a word with
 // the question by chance.

@@ -21,8 +21,8 @@ const (
 	roundTime   = 10 * time.Minute
 	// retryTime is how long a tool whose questions failed waits for the next attempt.
 	retryTime = 6 * time.Hour
-	// maxPerSource bounds the requests for one source of tools in a day of this process:
-	// a server may change its texts as often as it likes.
+	// maxPerSource bounds the texts of one source of tools that each model reads in a day
+	// of this process: a server may change its texts as often as it likes.
 	maxPerSource = 1024
 	// someAnswers is after how many answers a long round reports a change.
 	someAnswers = 16
@@ -34,8 +34,15 @@ type Config struct {
 	// written, and those that are kept are not used.
 	QuestionModel string
 	// Ask sends a prompt to that model and returns its reply, of which at most MaxReply
-	// bytes are read. If nil, nothing is asked and what is kept is used.
+	// bytes are read.
 	Ask func(ctx context.Context, prompt string) (string, error)
+	// EmbeddingModel is the name of the model that makes vectors; empty: none are used.
+	EmbeddingModel string
+	// Embed returns a vector for each text, by that model.
+	Embed func(ctx context.Context, texts []string) (vectors [][]float32, model string, err error)
+	// KeptOnly is for a process that ends soon: what is kept about tools is used, and
+	// nothing is asked about them.
+	KeptOnly bool
 }
 
 // A Keeper has what models said about tools. The zero value has nothing and asks no model.
@@ -52,9 +59,24 @@ type Keeper struct {
 	cfg     Config
 	tools   []Tool
 	answers map[string]answer // by digest
-	asked   map[string]int    // by source, since day
-	day     time.Time
-	warned  bool
+	vectors map[string]stored // by digest
+	asked   daily             // for questions
+	read    daily             // for vectors
+	warned  map[string]bool   // by the text of the warning
+	queries queries
+}
+
+// A daily counts something by the source of a tool, in one day.
+type daily struct {
+	since time.Time
+	count map[string]int
+}
+
+// at begins to count again if a day has passed.
+func (d *daily) at(now time.Time) {
+	if d.count == nil || now.Sub(d.since) > 24*time.Hour {
+		d.since, d.count = now, map[string]int{}
+	}
 }
 
 // Open reads what is kept in db. changed is called, in Run's goroutines, when there are
@@ -67,19 +89,25 @@ func (k *Keeper) Open(ctx context.Context, db *sqlite.DB, log hclog.Logger, now 
 	if err != nil {
 		return sqlite.Wrap(ctx, "reading what is known about tools", err)
 	}
+	vectors, err := loadVectors(ctx, db)
+	if err != nil {
+		return sqlite.Wrap(ctx, "reading the vectors of tools", err)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.db, k.log, k.now, k.changed, k.answers = db, log, now, changed, answers
-	k.wake, k.asked, k.day = make(chan struct{}, 1), map[string]int{}, now()
+	k.db, k.log, k.now, k.changed, k.answers, k.vectors = db, log, now, changed, answers, vectors
+	k.wake, k.warned = make(chan struct{}, 1), map[string]bool{}
 	return nil
 }
 
 // Configure replaces the models.
 func (k *Keeper) Configure(cfg Config) {
 	k.mu.Lock()
-	isOther := k.cfg.QuestionModel != cfg.QuestionModel
+	isOther := k.cfg.QuestionModel != cfg.QuestionModel || k.cfg.EmbeddingModel != cfg.EmbeddingModel
 	k.cfg = cfg
-	k.warned = k.warned && !isOther
+	if isOther {
+		k.warned, k.queries = map[string]bool{}, queries{}
+	}
 	k.mu.Unlock()
 	if isOther && k.changed != nil {
 		k.changed()
@@ -135,10 +163,18 @@ type request struct {
 	digest string
 }
 
-// round asks about every tool that has no answer. It ends early when the model fails
-// again and again.
+// round makes the vectors and the questions that are missing.
 func (k *Keeper) round(ctx context.Context) {
-	list, cfg := k.missing(ctx)
+	m := k.missing(ctx)
+	if len(m.embed) > 0 && k.embedAll(ctx, m.cfg, m.embed) > 0 {
+		k.changed()
+	}
+	k.askAll(ctx, m.cfg, m.ask)
+}
+
+// askAll asks about every tool of a list. It ends early when the model fails again and
+// again.
+func (k *Keeper) askAll(ctx context.Context, cfg Config, list []request) {
 	wakes := func() bool { return len(k.wake) > 0 } // other tools or models: a new round
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards next, failures and fresh
@@ -177,48 +213,75 @@ func (k *Keeper) round(ctx context.Context) {
 	}
 }
 
-// missing returns the tools to ask about, and removes the answers to texts that their
-// tools do not have any more.
-func (k *Keeper) missing(ctx context.Context) ([]request, Config) {
-	out, old, cfg := k.compare()
-	for _, r := range old {
+// What is missing: the tools that models have not read, and those of which an earlier
+// text is known.
+type missing struct {
+	cfg             Config
+	ask, embed, old []request
+}
+
+// missing returns what is missing, and removes what is known about texts that their tools
+// do not have any more.
+func (k *Keeper) missing(ctx context.Context) missing {
+	m := k.compare()
+	for _, r := range m.old {
 		if err := drop(ctx, k.db, r.digest, r.tool.Name); err != nil && ctx.Err() == nil {
 			k.log.Warn("what is known about an earlier text of a tool is not removed", "tool", r.tool.Name, "error", err)
 		}
 	}
-	return out, cfg
+	return m
 }
 
-// compare returns the tools to ask about, and those with answers to earlier texts.
-func (k *Keeper) compare() (ask, old []request, cfg Config) {
+// compare holds what is known against the tools.
+func (k *Keeper) compare() missing {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.now()
-	if now.Sub(k.day) > 24*time.Hour {
-		k.day = now
-		clear(k.asked)
-	}
-	current, perSource := map[string]request{}, map[string]int{}
+	now, m := k.now(), missing{cfg: k.cfg}
+	k.asked.at(now)
+	k.read.at(now)
+	current, asks, reads := map[string]request{}, map[string]int{}, map[string]int{}
 	for _, t := range k.tools {
 		if _, isThere := current[t.Name]; isThere {
 			continue
 		}
 		r := request{t, t.Digest()}
 		current[t.Name] = r
-		a, isKnown := k.answers[r.digest]
-		isDone := isKnown && (a.questions != nil || a.model == k.cfg.QuestionModel && now.Sub(a.asked) < retryTime)
-		if !isDone && k.cfg.Ask != nil && k.asked[t.Source]+perSource[t.Source] < maxPerSource {
-			perSource[t.Source]++
-			ask = append(ask, r)
+		if k.isUnasked(r.digest, now) && k.asked.count[t.Source]+asks[t.Source] < maxPerSource {
+			asks[t.Source]++
+			m.ask = append(m.ask, r)
+		}
+		if k.isUnread(r.digest) && k.read.count[t.Source]+reads[t.Source] < maxPerSource {
+			reads[t.Source]++
+			m.embed = append(m.embed, r)
 		}
 	}
 	for digest, a := range k.answers {
 		if r, ok := current[a.tool]; ok && r.digest != digest {
 			delete(k.answers, digest)
-			old = append(old, r)
+			m.old = append(m.old, r)
 		}
 	}
-	return ask, old, k.cfg
+	for digest, v := range k.vectors {
+		if r, ok := current[v.tool]; ok && r.digest != digest {
+			delete(k.vectors, digest)
+			m.old = append(m.old, r)
+		}
+	}
+	return m
+}
+
+// isUnasked reports whether the model has to write questions for a text.
+func (k *Keeper) isUnasked(digest string, now time.Time) bool {
+	if k.cfg.QuestionModel == "" || k.cfg.KeptOnly {
+		return false
+	}
+	a, isKnown := k.answers[digest]
+	return !isKnown || a.questions == nil && (a.model != k.cfg.QuestionModel || now.Sub(a.asked) >= retryTime)
+}
+
+// isUnread reports whether a text has no vector by the model.
+func (k *Keeper) isUnread(digest string) bool {
+	return k.cfg.EmbeddingModel != "" && !k.cfg.KeptOnly && k.vectors[digest].model != k.cfg.EmbeddingModel
 }
 
 // errNoQuestions is the error of a reply without a question.
@@ -228,7 +291,7 @@ var errNoQuestions = errors.New("the reply has no question")
 // whether there is one.
 func (k *Keeper) ask(ctx context.Context, cfg Config, r request) bool {
 	k.mu.Lock()
-	k.asked[r.tool.Source]++
+	k.asked.count[r.tool.Source]++
 	k.mu.Unlock()
 	inner, cancel := context.WithTimeout(ctx, maxAsk)
 	defer cancel()
@@ -244,11 +307,9 @@ func (k *Keeper) ask(ctx context.Context, cfg Config, r request) bool {
 	}
 	k.mu.Lock()
 	k.answers[r.digest] = a
-	warn := err != nil && !k.warned
-	k.warned = k.warned || warn
 	k.mu.Unlock()
-	if warn { // once for each model: there may be thousands of tools
-		k.log.Warn("a model wrote no questions for a tool, which is found by its own words only", "tool", r.tool.Name, "model", cfg.QuestionModel, "error", err)
+	if err != nil {
+		k.logOnce("a model wrote no questions for a tool, which is found by its own words only", "tool", r.tool.Name, "model", cfg.QuestionModel, "error", err)
 	}
 	if err := save(ctx, k.db, r.digest, a); err != nil && ctx.Err() == nil {
 		k.log.Warn("the questions for a tool are not saved", "tool", r.tool.Name, "error", err)

@@ -121,7 +121,7 @@ func TestAskedOnce(t *testing.T) {
 		t.Error("questions are used although they are off")
 	}
 	// A process that ends soon uses them and asks nothing.
-	k.Configure(Config{QuestionModel: "small"})
+	k.Configure(Config{QuestionModel: "small", Ask: m.ask, KeptOnly: true})
 	if follow(t, k, changed, named("new")[0]); k.Questions(changed) == nil || m.asked["new"] != 0 {
 		t.Errorf("asked %v", m.asked)
 	}
@@ -190,7 +190,7 @@ func TestAModelThatHangs(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if k = keeper(t, db, Config{QuestionModel: "small"}, time.Now); len(k.answers) != 0 {
+	if k = keeper(t, db, Config{QuestionModel: "small", KeptOnly: true}, time.Now); len(k.answers) != 0 {
 		t.Errorf("the end of the process is kept as a failure: %+v", k.answers)
 	}
 }
@@ -199,7 +199,7 @@ func TestAModelThatHangs(t *testing.T) {
 func TestASourceIsBounded(t *testing.T) {
 	m := new(model)
 	k := keeper(t, openDB(t, filepath.Join(t.TempDir(), "a.db")), Config{QuestionModel: "small", Ask: m.ask}, time.Now)
-	k.asked["s"] = maxPerSource - 5
+	k.asked = daily{time.Now(), map[string]int{"s": maxPerSource - 5}}
 	var tools []Tool
 	for i := range 20 {
 		tools = append(tools, named(fmt.Sprint("tool", i))...)

@@ -72,10 +72,49 @@ func save(ctx context.Context, db *sqlite.DB, digest string, a answer) error {
 	return err
 }
 
-// drop removes the answers to texts of a tool other than the one with this digest, and
-// the oldest where there are too many.
+// drop removes what is known about texts of a tool other than the one with this digest,
+// and the oldest where there is too much.
 func drop(ctx context.Context, db *sqlite.DB, digest, tool string) error {
-	_, err := db.ExecContext(ctx, `DELETE FROM tool_questions WHERE tool = ? AND digest <> ?
-		OR asked_at < (SELECT asked_at FROM tool_questions ORDER BY asked_at DESC LIMIT 1 OFFSET ?)`, tool, digest, maxAnswers)
+	if _, err := db.ExecContext(ctx, `DELETE FROM tool_questions WHERE tool = ? AND digest <> ?
+		OR asked_at < (SELECT asked_at FROM tool_questions ORDER BY asked_at DESC LIMIT 1 OFFSET ?)`, tool, digest, maxAnswers); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, `DELETE FROM tool_vectors WHERE tool = ? AND digest <> ?
+		OR made_at < (SELECT made_at FROM tool_vectors ORDER BY made_at DESC LIMIT 1 OFFSET ?)`, tool, digest, maxAnswers)
+	return err
+}
+
+// A stored is the vector of a tool's text.
+type stored struct {
+	tool, model string
+	values      []byte // see package vector
+}
+
+// loadVectors reads the vectors, by the digest of the tool's text.
+func loadVectors(ctx context.Context, db *sqlite.DB) (map[string]stored, error) {
+	out := map[string]stored{}
+	rows, err := db.QueryContext(ctx, "SELECT digest, tool, model, vector FROM tool_vectors ORDER BY made_at DESC LIMIT ?", maxAnswers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var digest string
+		var v stored
+		if err := rows.Scan(&digest, &v.tool, &v.model, &v.values); err != nil {
+			return nil, err
+		}
+		out[digest] = v
+	}
+	return out, rows.Err()
+}
+
+// saveVector stores a vector in place of those of other texts of the same tool.
+func saveVector(ctx context.Context, db *sqlite.DB, digest string, v stored, now time.Time) error {
+	if err := drop(ctx, db, digest, v.tool); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "INSERT OR REPLACE INTO tool_vectors (digest, tool, model, made_at, vector) VALUES (?, ?, ?, ?, ?)",
+		digest, v.tool, v.model, now.UnixMilli(), v.values)
 	return err
 }
