@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
@@ -52,6 +53,8 @@ type Config struct {
 	// Grants reads the plugins' grants again, before each approval of a plugin and each
 	// reload that a person requests. nil: the Host's grants stay unchanged.
 	Grants func() (map[string]plugin.Grant, error)
+	// Edit changes the configuration file. Nil: there is none that can be changed.
+	Edit settings.Editor
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
 	// client.

@@ -24,6 +24,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
@@ -171,7 +172,8 @@ func (d *Daemon) routes() []openapi.Route {
 	h := d.cfg.Host
 	clock := func() time.Time { return d.now() }
 	return slices.Concat(
-		(&system{h, d.store, d.current, d.admission, d.metrics, d.cfg.Version, d.routes}).routes(),
+		(&system{h, d.store, d.current, d.admission, d.metrics, d.routes}).routes(),
+		(&settings.Settings{Setup: d.current, Admission: d.admission, Editor: d.cfg.Edit, Version: d.cfg.Version, Log: d.log}).Routes(),
 		d.chat.routes(),
 		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),

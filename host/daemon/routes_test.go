@@ -58,6 +58,8 @@ var strangers = map[string][]visit{
 	"GET /api/profiles":                  noIDs,
 	"GET /api/stats":                     noIDs,
 	"GET /api/settings":                  noIDs,
+	"GET /api/settings/schema":           noIDs,
+	"PATCH /api/settings":                {{path: "/api/settings", body: `{"changes":[{"key":["locale"],"value":"zh"}]}`, header: http.Header{"If-Match": {"x"}}}},
 	"GET /api/usage":                     {{path: "/api/usage"}, {path: "/api/usage?user={C}"}},
 	"GET /api/users":                     noIDs,
 	"GET /api/users/{name}/data":         {{path: "/api/users/{C}/data"}},

@@ -23,7 +23,6 @@ type system struct {
 	current   *setup.Current
 	admission *turns.Admission
 	metrics   *telemetry.Metrics
-	version   string
 	all       func() []openapi.Route
 }
 
@@ -61,12 +60,6 @@ func (s *system) routes() []openapi.Route {
 			Gives: store.Stats{},
 		},
 		{
-			Method: "GET", Path: "/api/settings",
-			Auth: openapi.Operator, Handle: s.settings,
-			About: "The configuration in force, without secrets",
-			Gives: Configuration{},
-		},
-		{
 			Method: "GET", Path: "/metrics",
 			Auth: openapi.Operator, Handle: s.serveMetrics,
 			About: "Counters and times for Prometheus",
@@ -91,12 +84,6 @@ type Readiness struct {
 	Tools  int    `json:"tools"`
 }
 
-// Configuration is what the daemon runs with.
-type Configuration struct {
-	Version  string `json:"version"`
-	Settings any    `json:"settings"`
-}
-
 // readyz says whether a question can be asked: the daemon is not draining and
 // at least one model is there.
 func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
@@ -104,11 +91,6 @@ func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
 	}
 	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(s.host.Tools())})
-	return nil
-}
-
-func (s *system) settings(w http.ResponseWriter, _ *http.Request) error {
-	httpjson.Write(w, http.StatusOK, Configuration{s.version, s.current.State().Settings})
 	return nil
 }
 

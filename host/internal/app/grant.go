@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/weirhost/weir/host/internal/config"
@@ -14,6 +15,8 @@ import (
 // that it had before. A folder must be in the workspace: whoever has the token could
 // else read all files of this account through a plugin.
 func (a *App) grant(name string, add plugin.Grant) (undo func() error, err error) {
+	a.editing.Lock()
+	defer a.editing.Unlock()
 	p, l, err := a.load()
 	if err != nil {
 		return nil, err
@@ -41,7 +44,17 @@ func (a *App) grant(name string, add plugin.Grant) (undo func() error, err error
 	if err != nil {
 		return nil, err
 	}
-	return func() error { return config.WriteFile(file, text) }, config.WriteFile(file, after)
+	return func() error { return a.replace(file, after, text) }, config.WriteFile(file, after)
+}
+
+// replace writes a text in place of another, unless somebody has changed the file since.
+func (a *App) replace(file, before, after string) error {
+	a.editing.Lock()
+	defer a.editing.Unlock()
+	if now, err := os.ReadFile(file); err != nil || string(now) != before {
+		return msg.Usagef("look at [grants] in it", "%s has changed meanwhile, and what an approval granted there was not taken back", file)
+	}
+	return config.WriteFile(file, after)
 }
 
 // inWorkspace returns a folder of the workspace without symbolic links. A relative one

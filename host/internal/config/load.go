@@ -40,17 +40,25 @@ func (l Loaded) Err() error {
 // came with the program. An error is
 // a file or a flag that cannot be used; what is wrong inside tools.toml is in
 // Faults.
-func (o Source) Load(p Paths) (l Loaded, err error) {
+func (o Source) Load(p Paths) (Loaded, error) {
+	if p.Config == "" {
+		return o.LoadText(p, nil)
+	}
+	text, err := os.ReadFile(p.Config)
+	if err != nil {
+		return Loaded{}, msg.Usagef("check its permissions", "the configuration %s cannot be read", p.Config)
+	}
+	return o.LoadText(p, text)
+}
+
+// LoadText is Load with another text in place of the file's. Nil: there is none.
+func (o Source) LoadText(p Paths, text []byte) (l Loaded, err error) {
 	vars, skipped, err := dotenv.Read(p.Config)
 	if err != nil {
 		return l, err
 	}
 	l.Skipped, l.Secrets = skipped, first(o.Lookup, lookIn(vars))
-	if p.Config != "" {
-		text, err := os.ReadFile(p.Config)
-		if err != nil {
-			return l, msg.Usagef("check its permissions", "the configuration %s cannot be read", p.Config)
-		}
+	if text != nil {
 		l.Settings, l.Faults = Parse(p.Config, string(text))
 	}
 	s := &l.Settings

@@ -32,7 +32,8 @@ const MaxDepth = 64
 // table, key and array element with the place where it was written.
 type Position struct {
 	At    int                  // byte offset of the key, or of the header that made a table
-	Value int                  // byte offset of the value; at for tables with a header
+	Value int                  // byte offset of the value; of [ for tables with a header
+	End   int                  // byte offset of the value's end; 0: a table with a header, or made by the keys in it
 	kids  map[string]*Position // a table's keys
 	Order []string             // kids in document order
 	Items []*Position          // an array's elements
@@ -67,6 +68,31 @@ func (s *Position) Key(name string) *Position {
 		return c
 	}
 	return s
+}
+
+// Find returns the position of the key at a path of tables; nil: it is not in the
+// document.
+func (s *Position) Find(path ...string) *Position {
+	for _, name := range path {
+		if s = s.table().kids[name]; s == nil {
+			return nil
+		}
+	}
+	return s
+}
+
+// Headers returns the byte offsets of all headers of tables.
+func (s *Position) Headers(text string) (offsets []int) {
+	if s.End == 0 && s.Value < len(text) && text[s.Value] == '[' {
+		offsets = append(offsets, s.Value)
+	}
+	for _, c := range s.kids {
+		offsets = append(offsets, c.Headers(text)...)
+	}
+	for _, c := range s.Items {
+		offsets = append(offsets, c.Headers(text)...)
+	}
+	return offsets
 }
 
 // Item returns an element's position, or s itself.
@@ -169,6 +195,7 @@ func (sc *scanner) into(s *Position, depth int) {
 			sc.i++
 		}
 	}
+	s.End = s.Value + len(strings.TrimRight(sc.s[s.Value:sc.i], " \t"))
 }
 
 // elements reads the elements between brackets, comma by comma.
