@@ -106,6 +106,7 @@ var levels = map[string]int{
 	"host/internal/changes":          2,
 	"host/internal/vector":           1,
 	"host/internal/toolmeta":         3,
+	"host/internal/tooluse":          1,
 	"host/internal/toolfind":         4,
 	"host/internal/signal":           0,
 	"host/internal/conform":          10,

@@ -87,6 +87,7 @@ func (r *run) noteTools() {
 	}
 	question := r.msgs[r.memory.question].Text
 	fitting := r.offered(r.finding.in.FindTools(r.ctx, question, maxFitting))
+	r.emit(ToolsFound{Query: question, Names: namesOf(fitting)})
 	specs := slices.Clone(fitting)
 	for _, s := range r.offered(r.mostUsed()) {
 		if !prompt.HasTool(specs, s.Name) {
@@ -98,9 +99,6 @@ func (r *run) noteTools() {
 		return
 	}
 	r.add(note(prompt.FoundNote(specs, r.mode == ModeNative, r.locale), r.turn, r.locale))
-	if len(fitting) > 0 {
-		r.emit(ToolsFound{Query: question, Names: namesOf(fitting)})
-	}
 }
 
 // mostUsed returns the names of the tools that the conversation called most.

@@ -97,7 +97,7 @@ func TestFiveHundredToolsAreReached(t *testing.T) {
 				if got := b.called(); len(got) != i+1 || got[i] != want {
 					t.Fatalf("the tools ran: %q", got)
 				}
-				if got := of[agent.ToolsFound](ev); len(got) != 1 || len(got[0].Names) != 1 {
+				if got := of[agent.ToolsFound](ev); len(got) != 2 || got[0].CallID != "" || got[0].Names == nil || len(got[0].Names) != 0 || len(got[1].Names) != 1 {
 					t.Errorf("events of searches: %+v", got)
 				}
 				for _, r := range m.Requests() {

@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -124,12 +125,16 @@ type CallLog interface {
 	// RanTools returns the names of the tools that ran in the conversation of a Scope,
 	// or in all of the principal's if the Scope has no conversation.
 	RanTools(ctx context.Context, sc archive.Scope) ([]string, error)
+	tooluse.Log
 }
 
 // SetCallLog sets the log of the calls of earlier processes. It must be called before
 // the first Session. Without a log, only calls of this process make a conversation
-// private.
-func (h *Host) SetCallLog(l CallLog) { h.callLog = l }
+// private, and order what FindTools returns.
+func (h *Host) SetCallLog(l CallLog) {
+	h.callLog = l
+	h.finder.Uses.Begin(l, h.cfg.Now())
+}
 
 // An exposure is a session in its role as approval.Exposure.
 type exposure struct{ *Session }

@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -65,6 +66,7 @@ func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool
 	if fail != nil {
 		return tool.Result{Err: fail, Stats: stats, Approval: approval, Refused: a.Refused, Note: a.Note}, stale
 	}
+	s.h.finder.Uses.Add(string(s.principal), tooluse.Call{Conversation: s.conversation, Tool: c.Tool})
 	// Archive the whole text, then cut what is shown.
 	r = s.record(ctx, t, c, a)
 	r = s.summarise(ctx, t, c, r)

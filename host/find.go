@@ -40,7 +40,9 @@ func (s *Session) FindTools(ctx context.Context, query string, n int) []string {
 // FindToolsAmong returns what FindTools returns, of the tools that sees accepts.
 func (s *Session) FindToolsAmong(ctx context.Context, query string, n int, sees func(name string) bool) []string {
 	var names []string
-	for _, f := range s.h.FindTools(ctx, ToolQuery{Text: query, Count: n, Sees: sees}) {
+	for _, f := range s.h.FindTools(ctx, ToolQuery{
+		Text: query, Count: n, Sees: sees, Principal: string(s.principal), Conversation: s.conversation,
+	}) {
 		names = append(names, f.Name)
 	}
 	return names

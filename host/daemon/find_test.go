@@ -127,7 +127,7 @@ func TestTenOfFiveHundredToolsAreReached(t *testing.T) {
 				}
 			}
 			metrics := s.get("/metrics").body
-			for _, line := range []string{`weir_tool_searches_total{by="model",outcome="found"} 10`, "weir_tool_found_rank_count 10", `weir_tool_found_rank_bucket{le="1"} 10`} {
+			for _, line := range []string{`weir_tool_searches_total{by="model",outcome="found"} 10`, `weir_tool_searches_total{by="question",outcome="none"} 10`, "weir_tool_found_rank_count 10", `weir_tool_found_rank_bucket{le="1"} 10`} {
 				if !strings.Contains(metrics, line) {
 					t.Errorf("no %s in %s", line, grep(metrics, "weir_tool_"))
 				}
@@ -264,5 +264,37 @@ func TestCallToolAsksLikeADirectCall(t *testing.T) {
 	s.daemon.calls.Flush()
 	if body := s.get("/metrics").body; !strings.Contains(body, `outcome="denied",tool="`+names[0]+`"`) {
 		t.Errorf("metrics %s", grep(body, "calls_total"))
+	}
+}
+
+// What a user calls again and again after a tool is found earlier after that tool, for
+// that user.
+func TestToolsUsedTogetherAreFoundEarlier(t *testing.T) {
+	s, names := officeServer(t, replay.New())
+	first := func(principal host.Principal, conversation string) string {
+		return append(s.host.Session(principal, conversation).FindTools(t.Context(), "do something with the glacier", 5), "")[0]
+	}
+	plain := first("ann", "new")
+	var next string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_glacier") && name != plain {
+			next = name
+		}
+	}
+	session := s.host.Session("ann", "old").ByPerson()
+	for range 3 {
+		for _, name := range []string{names[0], next} {
+			if r, err := session.Call(t.Context(), tool.Call{Tool: name, Args: json.RawMessage(`{"number":1}`)}); err != nil || r.Err != nil {
+				t.Fatal(r.Err, err)
+			}
+		}
+	}
+	for _, principal := range []host.Principal{"ann", "bob"} {
+		if _, err := s.host.Session(principal, "new").Call(t.Context(), tool.Call{Tool: names[0], Args: json.RawMessage(`{"number":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if plain == "" || first("ann", "new") != next || first("bob", "new") != plain {
+		t.Errorf("%s and %s are found, not %s and %s", first("ann", "new"), first("bob", "new"), next, plain)
 	}
 }

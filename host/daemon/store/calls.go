@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -191,6 +193,26 @@ func callsSQL(sc archive.Scope, from int64) (text string, args []any) {
 		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
 	}
 	return "SELECT " + readColumns + " FROM tool_calls WHERE " + where + " ORDER BY created_at, id", args
+}
+
+// latestCallsOf is how many calls of all principals LatestCalls looks through, for each
+// one that it returns at most.
+const latestCallsOf = 20
+
+// LatestCalls returns at most n successful calls of a principal from before a time, the
+// oldest first. It looks through the newest calls of all only, so its cost does not grow
+// with the log. It implements host.CallLog.
+func (s *Store) LatestCalls(ctx context.Context, principal string, before time.Time, n int) (list []tooluse.Call, err error) {
+	err = s.db.Each(ctx, `SELECT conversation_id, tool_name FROM tool_calls WHERE id > (SELECT coalesce(max(id), 0) FROM tool_calls) - ?
+		AND principal = ? AND created_at < ? AND code = 'ok' ORDER BY id DESC LIMIT ?`,
+		[]any{latestCallsOf * n, principal, before.UnixMilli(), n}, func(row sqlite.Row) error {
+			var c tooluse.Call
+			err := row.Scan(&c.Conversation, &c.Tool)
+			list = append(list, c)
+			return err
+		})
+	slices.Reverse(list)
+	return list, wrap(ctx, "reading the call log", err)
 }
 
 // RanTools returns the names of the tools that ran in a conversation, or in all of

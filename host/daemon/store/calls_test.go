@@ -2,12 +2,14 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/tooluse"
 )
 
 func TestCalls(t *testing.T) {
@@ -129,5 +131,37 @@ func TestManyCalls(t *testing.T) {
 	got, err := s.Calls(t.Context(), Scope{}, time.Time{})
 	if diff := cmp.Diff(uses, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// The latest calls are those of one principal that succeeded, and are looked for among
+// the newest of all only.
+func TestLatestCalls(t *testing.T) {
+	c := newClock()
+	s := openTest(t, func(cfg *archive.Config) { cfg.Now = c.now })
+	log := func(principal, conversation, tool, code string) Call {
+		c.forward(time.Second)
+		return Call{Scope: Scope{Principal: principal, Conversation: conversation}, Tool: tool, Code: code, Created: c.at}
+	}
+	calls := []Call{log("ann", "c1", "forgotten", "ok")}
+	for range 60 {
+		calls = append(calls, log("bob", "c9", "other", "ok"))
+	}
+	calls = append(calls, log("ann", "c1", "a", "ok"), log("ann", "c1", "b", "denied"), log("ann", "c2", "c", "ok"), log("ann", "c1", "d", "ok"))
+	before := c.at.Add(time.Millisecond)
+	calls = append(calls, log("ann", "c1", "later", "ok"))
+	if err := s.LogCalls(t.Context(), calls); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int][]tooluse.Call{
+		3: {{Conversation: "c1", Tool: "a"}, {Conversation: "c2", Tool: "c"}, {Conversation: "c1", Tool: "d"}},
+		2: {{Conversation: "c2", Tool: "c"}, {Conversation: "c1", Tool: "d"}},
+	} {
+		if got, err := s.LatestCalls(t.Context(), "ann", before, n); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d: %v, %v", n, got, err)
+		}
+	}
+	if got, err := s.LatestCalls(t.Context(), "eve", before, 100); err != nil || got != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }

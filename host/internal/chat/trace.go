@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TokensText returns the tokens that a provider counted, of the prompt and of the
@@ -87,8 +88,11 @@ func tracedCall(p *term.Printer, call api.TraceCall) string {
 	if call.FoundRank > 0 {
 		s += p.Sprintf(" · found at place %d", call.FoundRank)
 	}
-	if len(call.Found) > 0 {
+	switch {
+	case len(call.Found) > 0:
 		s += "\n   " + p.Sprintf("found: %s", term.Visible(strings.Join(call.Found, ", "), 300))
+	case call.Tool == tool.FindTools && call.Error == "":
+		s += "\n   " + p.Sprintf("found: no tool")
 	}
 	if len(call.Refused) > 0 {
 		s += "\n   " + p.Sprintf("refused: %s", term.Visible(strings.Join(call.Refused, ", "), 300))

@@ -12,10 +12,10 @@ import (
 // A trace shows what was searched for, found and called.
 func TestTraceShowsSearches(t *testing.T) {
 	tr := api.Trace{Suggested: []string{"a", "b"}, Rounds: []api.TraceRound{{Round: 1, Calls: []api.TraceCall{
-		{ToolCallStart: api.ToolCallStart{Tool: tool.FindTools}, Found: []string{"c", "d"}}, {ToolCallStart: api.ToolCallStart{Tool: "d"}, FoundRank: 2},
+		{ToolCallStart: api.ToolCallStart{Tool: tool.FindTools}, Found: []string{"c", "d"}}, {ToolCallStart: api.ToolCallStart{Tool: tool.FindTools}}, {ToolCallStart: api.ToolCallStart{Tool: "d"}, FoundRank: 2},
 	}}}}
 	for l, want := range map[tool.Locale][]string{
-		tool.En: {"tools found by the question: a, b", "found: c, d", "found at place 2"}, tool.Zh: {"根据问题找到的工具：a, b", "找到的工具：c, d", "查找结果第 2 位"},
+		tool.En: {"tools found by the question: a, b", "found: c, d", "found at place 2", "found: no tool"}, tool.Zh: {"根据问题找到的工具：a, b", "找到的工具：c, d", "查找结果第 2 位", "没有找到工具"},
 	} {
 		got := TraceText(&term.Printer{Language: func() tool.Locale { return l }}, tr)
 		for _, w := range want {

@@ -14,6 +14,8 @@ const (
 	maxRanked = 60
 	// rankOffset makes the first places of a list count little more than the next ones.
 	rankOffset = 60
+	// maxLift is how much the score of a tool rises that always follows the one used last.
+	maxLift = 0.3
 	// leastCosine is how near a tool must be that no word of the query finds.
 	leastCosine = 0.3
 )
@@ -31,32 +33,50 @@ type nearTool struct {
 	cosine float64
 }
 
-// fused returns the tools that a query is about by its words or its vector: those that it
-// names, then the others by their places in both lists.
-func (s *searched) fused(query []float32, q Query) []Found {
+// rank returns the tools that a query is about: those that it names, then the others by
+// their words; those that follow what was used last a little earlier; and, with the vector
+// of the query, by their places in this list and in that of the nearest.
+func (s *searched) rank(query []float32, follows func(tool string) float64, q Query) []Found {
 	hits := q.hits(s.Index, max(q.Count, maxRanked))
 	named := 0
 	for named < len(hits) && hits[named].Named {
 		named++
 	}
+	lift(hits[named:], func(tool int) float64 { return follows(s.Tool(tool).Name) })
 	near, cosines := s.near(query, q, len(hits) > named)
-	ranks := map[int]float64{}
-	for i, h := range hits[named:] {
-		ranks[h.Tool] += 1 / float64(rankOffset+i)
+	if len(near) > 0 {
+		hits = fuse(hits, named, near)
 	}
-	for i, n := range near {
-		isNew := ranks[n.tool] == 0 && !slices.ContainsFunc(hits[:named], func(h toolindex.Hit) bool { return h.Tool == n.tool })
-		if ranks[n.tool] += 1 / float64(rankOffset+i); isNew {
-			hits = append(hits, toolindex.Hit{Tool: n.tool})
-		}
-	}
-	slices.SortStableFunc(hits[named:], func(a, b toolindex.Hit) int { return cmp.Compare(ranks[b.Tool], ranks[a.Tool]) })
-	var out []Found
-	for _, h := range hits[:min(len(hits), max(q.Count, 0))] {
-		out = append(out, names(s.Index, []toolindex.Hit{h}, 1)...)
-		out[len(out)-1].Near = cosines[h.Tool]
+	out := names(s.Index, hits, q.Count)
+	for i, h := range hits[:len(out)] { // the names of a host's tools differ
+		out[i].Near, out[i].Follows = cosines[h.Tool], follows(out[i].Name)
 	}
 	return out
+}
+
+// lift raises the scores of tools that follow what was used last, and sorts them again.
+func lift(hits []toolindex.Hit, follows func(tool int) float64) {
+	for i, h := range hits {
+		hits[i].Score *= 1 + maxLift*follows(h.Tool)
+	}
+	slices.SortStableFunc(hits, func(a, b toolindex.Hit) int { return cmp.Compare(b.Score, a.Score) })
+}
+
+// fuse joins hits, of which the first ones are named, with the nearest tools by
+// reciprocal rank.
+func fuse(hits []toolindex.Hit, named int, near []nearTool) []toolindex.Hit {
+	ranks := map[int]float64{}
+	for i, h := range hits[named:] {
+		ranks[h.Tool] = 1 / float64(rankOffset+i)
+	}
+	for i, n := range near {
+		if !slices.ContainsFunc(hits, func(h toolindex.Hit) bool { return h.Tool == n.tool }) {
+			hits = append(hits, toolindex.Hit{Tool: n.tool})
+		}
+		ranks[n.tool] += 1 / float64(rankOffset+i)
+	}
+	slices.SortStableFunc(hits[named:], func(a, b toolindex.Hit) int { return cmp.Compare(ranks[b.Tool], ranks[a.Tool]) })
+	return hits
 }
 
 // near returns the tools that are near a query by their cosines, the nearest first,
@@ -64,6 +84,9 @@ func (s *searched) fused(query []float32, q Query) []Found {
 // near says little: models differ. So a tool has to be nearer than the nearest of as many
 // tools without any relation would be; much nearer, where no word of the query fits.
 func (s *searched) near(query []float32, q Query, wordsFit bool) ([]nearTool, map[int]float64) {
+	if query == nil {
+		return nil, nil
+	}
 	among, cosines := q.among(s.Index), map[int]float64{}
 	var sum, squares float64
 	for i, v := range s.vectors {

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/internal/toolindex"
 	"github.com/weirhost/weir/host/internal/toolmeta"
+	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -30,6 +31,9 @@ const MaxReply = toolmeta.MaxReply
 // A Finder finds tools. The zero value has none, and no model helps it. It is safe for
 // concurrent use.
 type Finder struct {
+	// Uses are the calls of users: what often follows the tool used last comes earlier.
+	Uses tooluse.Uses
+
 	made   atomic.Pointer[searched]
 	models toolmeta.Keeper
 
@@ -145,8 +149,11 @@ type Query struct {
 	Text  string
 	Count int // at most so many are found
 	// Sees reports whether the caller may find a tool. If nil, every tool can be found.
-	Sees    func(name string) bool
-	Explain bool // with the reasons
+	Sees func(name string) bool
+	// Principal and Conversation are the caller's. If they are empty, what was used before
+	// does not count.
+	Principal, Conversation string
+	Explain                 bool // with the reasons
 }
 
 // A Found is a tool that a query is about.
@@ -154,9 +161,10 @@ type Found struct {
 	Name    string             `json:"name"`
 	Server  string             `json:"server,omitempty"` // its plugin or MCP server
 	Score   float64            `json:"score"`
-	Share   float64            `json:"share"`           // of the query that its words match, 0 to 1
-	Named   bool               `json:"named,omitempty"` // the query has its name
-	Near    float64            `json:"near,omitempty"`  // the cosine of its vector with that of the query, where both are compared
+	Share   float64            `json:"share"`             // of the query that its words match, 0 to 1
+	Named   bool               `json:"named,omitempty"`   // the query has its name
+	Near    float64            `json:"near,omitempty"`    // the cosine of its vector with that of the query, where both are compared
+	Follows float64            `json:"follows,omitempty"` // how often it followed the tool used last, 0 to 1
 	Reasons []toolindex.Reason `json:"reasons,omitempty"`
 }
 
@@ -170,15 +178,22 @@ func (f *Finder) Find(ctx context.Context, q Query) []Found {
 			return nil
 		}
 	}
-	if s.hasVectors && toolindex.SaysSomething(q.Text) {
-		if v := f.models.Query(ctx, q.Text); v != nil {
-			return s.fused(v, q)
-		}
+	if !toolindex.SaysSomething(q.Text) {
+		return Search(s.Index, q)
 	}
-	return Search(s.Index, q)
+	var query []float32
+	if s.hasVectors {
+		query = f.models.Query(ctx, q.Text)
+	}
+	follows := func(string) float64 { return 0 }
+	if q.Conversation != "" {
+		follows = f.Uses.After(ctx, q.Principal, q.Conversation)
+	}
+	return s.rank(query, follows, q)
 }
 
-// Search returns the tools of an index that a query is about, best first, each name once.
+// Search returns the tools of an index that the words of a query are about, best first,
+// each name once.
 func Search(x *toolindex.Index, q Query) []Found {
 	hits := q.hits(x, q.Count)
 	out := names(x, hits, q.Count)
