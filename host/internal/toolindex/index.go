@@ -58,7 +58,7 @@ type settings struct {
 // defaults are tuned on half of the questions of two public benchmarks; see RATIONALE.md.
 func defaults() settings {
 	return settings{
-		weight:   [fields]float64{3, 1.5, 2, 1, 0.6, 0.25, 1, 2, 0.8},
+		weight:   [fields]float64{3, 1.5, 2, 1, 0.6, 0.25, 1, 2, 1},
 		length:   [fields]float64{0.7, 0.3, 0.8, 0.75, 0.2, 0.4, 0.75, 0.5, 0.75},
 		saturate: 2, synonym: 0.7, bySource: 0.3, cover: 0.3, names: 2, neighbour: 0.4, weak: 0.5, unknown: 0.6, proper: 0.1,
 	}
@@ -152,6 +152,9 @@ func (b *builder) read(i int) {
 	b.flush(i)
 }
 
+// maxRepeated is how often a word counts that a model repeats in its questions.
+const maxRepeated = 2
+
 // add counts a word in a field of the tool at i.
 func (b *builder) add(i int, f field, word string) {
 	w := b.word(word)
@@ -163,7 +166,11 @@ func (b *builder) add(i int, f field, word string) {
 	if *sum == ([fields]uint16{}) {
 		b.touched = append(b.touched, w.id)
 	}
-	sum[f] = min(sum[f], 1000) + 1
+	most := uint16(1000)
+	if f == inQuestions {
+		most = maxRepeated
+	}
+	sum[f] = min(sum[f]+1, most)
 	b.lengths[i][f]++
 	if f == inName && !w.stop {
 		b.x.inNames[i] = append(b.x.inNames[i], w.id)
