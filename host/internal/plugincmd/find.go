@@ -118,7 +118,7 @@ func (c *Commands) explainFound(found []toolfind.Found) {
 		}
 		fmt.Fprintf(c.Out, "  %s\n", c.Sprintf("%d %% of the question", int(100*f.Share+0.5)))
 		if f.Near > 0 {
-			fmt.Fprintf(c.Out, "    %6.2f  %s\n", f.Near, c.Sprintf("similar in meaning, by vectors"))
+			fmt.Fprintf(c.Out, "    %6.2f  %s\n", f.Near, c.Sprintf("similarity of the vectors"))
 		}
 		for _, r := range f.Reasons {
 			fmt.Fprintf(c.Out, "    %6.2f  %s", r.Score, r.Word)

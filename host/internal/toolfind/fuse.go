@@ -18,6 +18,8 @@ const (
 	maxLift = 0.3
 	// leastCosine is how near a tool must be that no word of the query finds.
 	leastCosine = 0.3
+	// leastCompared is the number of tools from which on their cosines are compared.
+	leastCompared = 20
 )
 
 // searched is what tools are searched in.
@@ -49,7 +51,9 @@ func (s *searched) rank(query []float32, follows func(tool string) float64, q Qu
 	}
 	out := names(s.Index, hits, q.Count)
 	for i, h := range hits[:len(out)] { // the names of a host's tools differ
-		out[i].Near, out[i].Follows = cosines[h.Tool], follows(out[i].Name)
+		if out[i].Follows = follows(out[i].Name); cosines != nil {
+			out[i].Near = cosines[h.Tool]
+		}
 	}
 	return out
 }
@@ -80,24 +84,27 @@ func fuse(hits []toolindex.Hit, named int, near []nearTool) []toolindex.Hit {
 }
 
 // near returns the tools that are near a query by their cosines, the nearest first,
-// and the cosines of all that the caller sees, by their places. Some tool is always the nearest, and how
-// near says little: models differ. So a tool has to be nearer than the nearest of as many
-// tools without any relation would be; much nearer, where no word of the query fits.
-func (s *searched) near(query []float32, q Query, wordsFit bool) ([]nearTool, map[int]float64) {
+// and the cosines of all tools by their places: 0 of those that the caller does not see.
+// Some tool is always the nearest, and how near says little: models differ. So a tool has
+// to be nearer than the nearest of as many tools without any relation would be; much
+// nearer, where no word of the query fits. Of few tools that cannot be known.
+func (s *searched) near(query []float32, q Query, wordsFit bool) (out []nearTool, cosines []float64) {
 	if query == nil {
 		return nil, nil
 	}
-	among, cosines := q.among(s.Index), map[int]float64{}
-	var sum, squares float64
+	among, cosines := q.among(s.Index), make([]float64, len(s.vectors))
+	var n, sum, squares float64
 	for i, v := range s.vectors {
 		if len(v) != 4*len(query) || !among(i) { // it has none, or is not seen
 			continue
 		}
 		c := vector.Dot(query, v)
-		sum, squares = sum+c, squares+c*c
+		n, sum, squares = n+1, sum+c, squares+c*c
 		cosines[i] = c
 	}
-	n := float64(len(cosines))
+	if n < leastCompared {
+		return nil, cosines
+	}
 	mean := sum / n
 	spread := math.Sqrt(max(squares/n-mean*mean, 0))
 	chance := math.Sqrt(2 * math.Log(n)) // how far the nearest of n is from their mean by chance
@@ -105,9 +112,8 @@ func (s *searched) near(query []float32, q Query, wordsFit bool) ([]nearTool, ma
 	if !wordsFit {
 		least = max(mean+(chance+1)*spread, leastCosine)
 	}
-	var out []nearTool
 	for i, c := range cosines {
-		if c > least {
+		if c > max(least, 0) {
 			out = append(out, nearTool{i, c})
 		}
 	}

@@ -15,10 +15,8 @@ const (
 	// maxAsk bounds one request to a model, atOnce the requests at the same time.
 	maxAsk = 90 * time.Second
 	atOnce = 2
-	// maxFailures is after how many failures in a row the model is left alone until the
-	// next round. A round begins when the tools change, and every roundTime.
-	maxFailures = 3
-	roundTime   = 10 * time.Minute
+	// roundTime is the time between two rounds. One begins also when the tools change.
+	roundTime = 10 * time.Minute
 	// retryTime is how long a tool whose questions failed waits for the next attempt.
 	retryTime = 6 * time.Hour
 	// maxPerSource bounds the texts of one source of tools that each model reads in a day
@@ -172,30 +170,28 @@ func (k *Keeper) round(ctx context.Context) {
 	k.askAll(ctx, m.cfg, m.ask)
 }
 
-// askAll asks about every tool of a list. It ends early when the model fails again and
-// again.
+// askAll asks about the tools of a list, as long as the breaker lets them pass.
 func (k *Keeper) askAll(ctx context.Context, cfg Config, list []request) {
-	wakes := func() bool { return len(k.wake) > 0 } // other tools or models: a new round
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards next, failures and fresh
-	next, failures, fresh := 0, 0, 0
+	var mu sync.Mutex // guards list, stops and fresh
+	var stops breaker
+	fresh := 0
 	take := func() (r request, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if next >= len(list) || failures >= maxFailures || wakes() || ctx.Err() != nil {
-			return r, false
+		for len(list) > 0 && !k.isOver(ctx) {
+			if r, list = list[0], list[1:]; stops.passes(r.tool.Source) {
+				return r, true
+			}
 		}
-		next++
-		return list[next-1], true
+		return r, false
 	}
-	done := func(ok bool) {
+	done := func(r request, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !ok {
-			failures++
+		if stops.count(r.tool.Source, ok); !ok {
 			return
 		}
-		failures = 0
 		if fresh++; fresh%someAnswers == 0 {
 			k.changed()
 		}
@@ -203,7 +199,7 @@ func (k *Keeper) askAll(ctx context.Context, cfg Config, list []request) {
 	for range atOnce {
 		wg.Go(func() {
 			for r, ok := take(); ok; r, ok = take() {
-				done(k.ask(ctx, cfg, r))
+				done(r, k.ask(ctx, cfg, r))
 			}
 		})
 	}
@@ -212,6 +208,10 @@ func (k *Keeper) askAll(ctx context.Context, cfg Config, list []request) {
 		k.changed()
 	}
 }
+
+// isOver reports whether a round ends: with the process, and when there are other tools
+// or models.
+func (k *Keeper) isOver(ctx context.Context) bool { return len(k.wake) > 0 || ctx.Err() != nil }
 
 // What is missing: the tools that models have not read, and those of which an earlier
 // text is known.

@@ -164,6 +164,40 @@ func TestAModelThatIsAwayIsLeftAlone(t *testing.T) {
 	}
 	follow(t, k, tools...)
 	if n := m.count(); n < maxFailures || n > maxFailures+atOnce {
+		t.Errorf("asked %d times about one source", n)
+	}
+	for i := range tools {
+		tools[i].Name, tools[i].Source = "other"+tools[i].Name, fmt.Sprint("s", i)
+	}
+	m.asked = nil
+	follow(t, k, tools...)
+	if n := m.count(); n < maxInRow || n > maxInRow+atOnce {
+		t.Errorf("asked %d times about many sources", n)
+	}
+}
+
+// A stranger whose texts make a model fail keeps no other plugin's tools from it.
+func TestAStrangersTextsFailAlone(t *testing.T) {
+	m := &model{say: func(_ context.Context, tool string) (string, error) {
+		if strings.HasPrefix(tool, "poison") {
+			return "", errors.New("the text is refused")
+		}
+		return "What does it do?", nil
+	}}
+	e := &embedder{model: "m"}
+	k := keeper(t, openDB(t, filepath.Join(t.TempDir(), "a.db")), Config{QuestionModel: "small", Ask: m.ask, EmbeddingModel: "m", Embed: e.embed}, time.Now)
+	var tools []Tool
+	for i := range 500 {
+		tools = append(tools, Tool{Name: fmt.Sprint("poison", i), Source: "stranger"})
+	}
+	mine := named("mow", "dig")
+	follow(t, k, append(tools, mine...)...)
+	for _, tool := range mine {
+		if k.Questions(tool) == nil || k.Vector(tool) == nil {
+			t.Errorf("%s has %q", tool.Name, k.Questions(tool))
+		}
+	}
+	if n := m.count(); n > len(mine)+maxFailures+atOnce {
 		t.Errorf("asked %d times", n)
 	}
 }

@@ -51,25 +51,31 @@ func (k *Keeper) Vector(t Tool) []byte {
 }
 
 // embedAll makes the vectors of a list, and returns how many there are. Of a batch that
-// fails each text is tried alone: the model may refuse one of them. It ends after several
-// failures in a row, and when there are other tools or models.
+// fails each text is tried alone, as long as the breaker lets it pass: the model may
+// refuse one of them.
 func (k *Keeper) embedAll(ctx context.Context, cfg Config, list []request) (made int) {
-	failures := 0
+	var stops breaker
 	try := func(part []request) bool {
-		if failures >= maxFailures || len(k.wake) > 0 || ctx.Err() != nil {
+		source := part[0].tool.Source
+		if len(part) > 1 {
+			source = ""
+		}
+		if k.isOver(ctx) || !stops.passes(source) {
 			return true
 		}
-		if err := k.embed(ctx, cfg, part); err != nil {
-			if failures++; ctx.Err() == nil {
+		err := k.embed(ctx, cfg, part)
+		if stops.count(source, err == nil); err != nil {
+			if ctx.Err() == nil {
 				k.logOnce("a tool is found by words only: there is no vector of its text", "tool", part[0].tool.Name, "model", cfg.EmbeddingModel, "error", err)
 			}
 			return false
 		}
-		failures, made = 0, made+len(part)
+		made += len(part)
 		return true
 	}
 	for part := range slices.Chunk(list, batch) {
-		if !try(part) {
+		part = slices.DeleteFunc(slices.Clone(part), func(r request) bool { return !stops.passes(r.tool.Source) })
+		if len(part) > 0 && !try(part) {
 			for i := range part {
 				try(part[i : i+1])
 			}
