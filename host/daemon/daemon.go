@@ -24,6 +24,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/daemon/session"
 	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
@@ -55,6 +56,7 @@ type Daemon struct {
 	plugins   *plugins.Plugins
 	mcp       *mcpClients
 	pulse     *pulse.Pulse
+	sessions  *session.Sessions
 }
 
 // New makes a Daemon; it starts nothing.
@@ -84,6 +86,9 @@ func New(cfg Config) (*Daemon, error) {
 	}
 	cfg.Host.SetCallLog(d.store)
 	clock := func() time.Time { return d.now() } // tests move it
+	if d.sessions, err = session.New(context.Background(), d.current, d.store, clock); err != nil {
+		return nil, err
+	}
 	d.meter = usage.NewMeter(d.store, clock, d.log)
 	d.calls = usage.NewCallLog(d.store, d.log)
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
@@ -101,7 +106,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
 	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{
-		config: cfg.MCP, bearers: access.NewBearers(d.current), current: d.current, admission: d.admission,
+		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
 	d.pulse = pulse.New(pulse.Config{
@@ -158,7 +163,7 @@ func (d *Daemon) Handler() http.Handler {
 		auth[r.Pattern()] = r.Auth
 	}
 	return httpjson.Patient(&access.Check{
-		Setup: d.current, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
+		Setup: d.current, Sessions: d.sessions, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
 		Auth: func(r *http.Request) openapi.Auth {
 			_, pattern := mux.Handler(r)
 			return auth[pattern]
@@ -186,6 +191,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
 		d.pulse.Routes(),
+		(&session.Routes{Sessions: d.sessions, Setup: d.current, Bearers: d.mcp.bearers, Log: d.log}).List(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),

@@ -297,6 +297,11 @@ func (s *server) join(conversation string) *connection {
 	if resp.StatusCode != 200 {
 		s.Fatalf("status %d", resp.StatusCode)
 	}
+	return s.streamOf(resp)
+}
+
+// streamOf returns the stream of an answer.
+func (s *server) streamOf(resp *http.Response) *connection {
 	return &connection{server: s, body: resp.Body, in: bufio.NewReader(resp.Body), stop: func() {}}
 }
 

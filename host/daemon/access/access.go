@@ -21,7 +21,9 @@ import (
 type Check struct {
 	Setup *setup.Current
 	Hosts []string // host names without port
-	Next  http.Handler
+	// Sessions finds the session of a request without a token. Nil: there are none.
+	Sessions Sessions
+	Next     http.Handler
 	// Auth says whom the route of a request admits; public ones need no token: the
 	// page's files and the health checks.
 	Auth func(*http.Request) openapi.Auth
@@ -63,6 +65,15 @@ func (a *Check) check(r *http.Request) (principal string, p *api.Problem) {
 		return a.Setup.Operator(), nil
 	}
 	token, ok := tokenOf(r)
+	if !ok && a.Sessions != nil {
+		principal, ok = a.Sessions.Whose(r)
+		if ok && auth == openapi.Operator && principal != a.Setup.Operator() {
+			return "", operatorsOnly()
+		}
+		if ok {
+			return principal, nil
+		}
+	}
 	if !ok {
 		return "", api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
@@ -72,9 +83,19 @@ func (a *Check) check(r *http.Request) (principal string, p *api.Problem) {
 	case !ok:
 		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
 	case auth == openapi.Operator && principal != a.Setup.Operator():
-		return "", api.Problemf(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
+		return "", operatorsOnly()
 	}
 	return principal, nil
+}
+
+func operatorsOnly() *api.Problem {
+	return api.Problemf(http.StatusForbidden, "operators_only", "ask the operator of this daemon", "this is for the operator alone")
+}
+
+// Sessions finds sessions.
+type Sessions interface {
+	// Whose returns the principal of a request's session; false: it has none.
+	Whose(r *http.Request) (principal string, ok bool)
 }
 
 // principalKey is the key of the principal in a request's context.
@@ -89,6 +110,12 @@ func Principal(r *http.Request) string {
 // as returns the request as one of the principal's.
 func as(r *http.Request, principal string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+}
+
+// HasToken reports whether a request bears a token, and not only a session.
+func HasToken(r *http.Request) bool {
+	_, ok := tokenOf(r)
+	return ok
 }
 
 // tokenOf is what a request bears.

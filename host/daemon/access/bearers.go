@@ -11,15 +11,16 @@ import (
 // Bearers are connections that continue after the check of their token. Create it with
 // NewBearers. It is safe for concurrent use.
 type Bearers struct {
-	current *setup.Current
+	current  *setup.Current
+	sessions Sessions // nil: there are none
 
 	mu   sync.Mutex
 	open map[*bearer]bool
 }
 
 // NewBearers returns Bearers without a connection.
-func NewBearers(current *setup.Current) *Bearers {
-	return &Bearers{current: current, open: map[*bearer]bool{}}
+func NewBearers(current *setup.Current, sessions Sessions) *Bearers {
+	return &Bearers{current: current, sessions: sessions, open: map[*bearer]bool{}}
 }
 
 // Len returns the number of connections.
@@ -31,15 +32,20 @@ func (b *Bearers) Len() int {
 
 // A bearer is such a connection.
 type bearer struct {
-	token, principal string
-	stop             context.CancelFunc
+	principal string
+	whose     func() (principal string, ok bool)
+	stop      context.CancelFunc
 }
 
-// Add stops a connection when its token no longer belongs to its principal. The caller
+// Add stops a connection when its token or session no longer belongs to its principal. The caller
 // must call gone at the end of the connection.
 func (b *Bearers) Add(r *http.Request, stop context.CancelFunc) (gone func()) {
-	token, _ := tokenOf(r)
-	c := &bearer{token, Principal(r), stop}
+	c := &bearer{principal: Principal(r), stop: stop}
+	if token, ok := tokenOf(r); ok || b.sessions == nil {
+		c.whose = func() (string, bool) { return b.current.Whose(token) }
+	} else {
+		c.whose = func() (string, bool) { return b.sessions.Whose(r) }
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open[c] = true
@@ -62,7 +68,7 @@ func (b *Bearers) Check() {
 
 // checkLocked stops a connection if its token does not hold; b.mu is held.
 func (b *Bearers) checkLocked(c *bearer) {
-	if principal, ok := b.current.Whose(c.token); !ok || principal != c.principal {
+	if principal, ok := c.whose(); !ok || principal != c.principal {
 		c.stop()
 	}
 }

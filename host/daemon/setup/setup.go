@@ -8,6 +8,7 @@ package setup
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -104,6 +105,16 @@ func (c *Current) Whose(token string) (principal string, ok bool) {
 	// either.
 	name, ok := c.State().tokens[sum]
 	return name, ok
+}
+
+// TokenDigest returns the digest of a principal's token, in hexadecimal; false: there is
+// none.
+func (c *Current) TokenDigest(principal string) (digest string, ok bool) {
+	if principal == c.operator {
+		return hex.EncodeToString(c.digest[:]), c.token != ""
+	}
+	u, ok := c.State().Users[principal]
+	return hex.EncodeToString(u.TokenSHA256[:]), ok && u.TokenSHA256 != [sha256.Size]byte{}
 }
 
 // Account returns a principal's account; errors about its quota are in the language l.

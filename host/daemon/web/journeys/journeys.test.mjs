@@ -184,6 +184,21 @@ test('a first visit asks for the token, and says when it is wrong', async () => 
   assert.equal(new URL(page.url()).hash, '');
 });
 
+test('a code logs in once, and the browser stays logged in', async () => {
+  const { code } = await weir.api('api/session/code', { method: 'POST' });
+  const address = `${weir.url}#code=${code}`;
+  const page = await world.visit({}, address);
+  const question = page.getByRole('textbox', { name: 'Your question' });
+  await question.waitFor();
+  assert.equal(new URL(page.url()).hash, '');
+  await page.reload();
+  await question.waitFor();
+  assert.equal(await page.evaluate(() => document.cookie), '');
+  const again = await world.visit({}, '');
+  await again.goto(address);
+  await again.getByRole('alert').filter({ hasText: 'The code is wrong, was used, or is older than a minute' }).waitFor();
+});
+
 test('lines and matches are loaded back, and what fits is told before', async () => {
   model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
   const page = await world.visit();

@@ -2,7 +2,7 @@
 import { startAccount, whoAmI } from "./account.js";
 import { Answer, fold, keepDown, nameTab } from "./answer.js";
 import { loads, startArchive } from "./archive.js";
-import { $, api, chars, el, getJSON, keepToken, lang, num, Problem, recall, remembered, speech, switchLanguage, t, token, translate } from "./base.js";
+import { $, api, chars, el, exchange, getJSON, keepToken, lang, num, Problem, problemText, recall, remembered, speech, switchLanguage, t, token, translate } from "./base.js";
 import { listPlugins, startPlugins } from "./plugins.js";
 import { Stream } from "./stream.js";
 import { listChats, startTalks } from "./talks.js";
@@ -319,6 +319,7 @@ function askForToken(message = "") {
 
 function logOut() {
   for (const stream of open.streams.values()) stream.leave();
+  api("api/session", { method: "DELETE" }).catch(() => {});
   keepToken("");
   newChat();
   askForToken();
@@ -331,12 +332,12 @@ function enter(yes) {
 
 async function start() {
   const hash = new URLSearchParams(location.hash.slice(1));
-  if (hash.has("token")) {
-    keepToken(hash.get("token"));
-    history.replaceState(null, "", location.pathname); // out of the address bar and the history
-  }
+  const given = hash.get("token"), code = hash.get("code");
+  if (given) keepToken(given);
+  if (given || code) history.replaceState(null, "", location.pathname); // out of the address bar and the history
   translate();
-  if (!token) return askForToken();
+  const why = code && await exchange(code).catch(problemText);
+  if (!token) return askForToken(why);
   enter(true);
   welcome();
   await fill();
@@ -377,7 +378,7 @@ async function away() {
 // route shows what the address names.
 function route() {
   const hash = new URLSearchParams(location.hash.slice(1));
-  if (hash.has("token")) return start();
+  if (hash.has("token") || hash.has("code")) return start();
   if (!token || location.hash === "#question") return; // which the link to the question leads to
   if (!hash.has("c")) newChat({ back: true });
   else if (hash.get("c") !== conversation) openChat(hash.get("c"), 0, { back: true }).catch(missing);

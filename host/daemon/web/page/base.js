@@ -1,7 +1,7 @@
 // What all parts of the page use: elements, language, and requests to the daemon.
 import { words } from "./words.js";
 
-export { $, api, chars, el, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, remembered, shown, size, speech, switchLanguage, t, tag, token, translate, visible };
+export { $, api, chars, el, exchange, getJSON, keepToken, lang, moment, money, num, Problem, problemText, recall, remembered, shown, size, speech, switchLanguage, t, tag, token, translate, visible };
 
 const $ = (id) => document.getElementById(id);
 const chars = (s) => Array.from(s).length; // code points, as weir counts
@@ -74,7 +74,6 @@ function keepToken(given) {
   recall(() => (given ? localStorage.setItem("weir.token", given) : localStorage.removeItem("weir.token")));
 }
 
-
 class Problem extends Error {
   constructor({ code, message, hint } = {}, status = 0) {
     super(message || `HTTP ${status}`);
@@ -83,7 +82,8 @@ class Problem extends Error {
 }
 
 async function api(path, options = {}) {
-  const headers = { Authorization: `Bearer ${token}`, "Accept-Language": tag(), ...options.headers };
+  const headers = { Authorization: `Bearer ${token}`, "Accept-Language": tag(), ...options.headers }, [, key] = token.split("session:");
+  if (key) { headers["X-Weir-Session"] = key; delete headers.Authorization; }
   let res;
   try {
     res = await fetch(path, { ...options, headers });
@@ -98,7 +98,10 @@ async function api(path, options = {}) {
   throw new Problem(body.error, res.status);
 }
 
-const getJSON = async (path) => (await api(path)).json();
+const getJSON = async (path, options) => (await api(path, options)).json();
+
+// exchange logs in with a code, which is good for once.
+const exchange = async (code) => keepToken(`session:${(await getJSON("api/session", { method: "POST", body: JSON.stringify({ code }), headers: { "Content-Type": "application/json" } })).key}`);
 
 // problemText is a problem in one line.
 const problemText = (err) => [err.message, err.hint].filter(Boolean).join(" · ");

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// A Session is a browser that is logged in. ID, Key and Token are digests, in hexadecimal:
+// of the cookie, of what the page sends beside it, and of the token that began it.
+type Session struct {
+	ID, Key, Token   string
+	Principal        string
+	Created, Expires time.Time
+}
+
+// Sessions returns the sessions that have not expired, the oldest first, and deletes the
+// others.
+func (s *Store) Sessions(ctx context.Context) (list []Session, err error) {
+	const doing = "reading the sessions"
+	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE expires_at <= ?", s.now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return nil, wrap(ctx, doing, err)
+	}
+	err = s.db.Each(ctx, "SELECT id, key, token, principal, created_at, expires_at FROM sessions ORDER BY created_at, id", nil, func(row sqlite.Row) error {
+		var one Session
+		var created, expires sql.NullInt64
+		err := row.Scan(&one.ID, &one.Key, &one.Token, &one.Principal, &created, &expires)
+		one.Created, one.Expires = sqlite.Time(created), sqlite.Time(expires)
+		list = append(list, one)
+		return err
+	})
+	return list, wrap(ctx, doing, err)
+}
+
+// PutSession stores a new session, and deletes others by their IDs.
+func (s *Store) PutSession(ctx context.Context, one Session, gone ...string) error {
+	return wrap(ctx, "storing a session", s.db.Transact(ctx, func(tx *sql.Tx) error {
+		if err := deleteSessions(ctx, tx, gone); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO sessions (id, key, token, principal, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+			one.ID, one.Key, one.Token, one.Principal, one.Created.UnixMilli(), one.Expires.UnixMilli())
+		return err
+	}))
+}
+
+// DeleteSessions deletes sessions by their IDs.
+func (s *Store) DeleteSessions(ctx context.Context, ids ...string) error {
+	return wrap(ctx, "deleting sessions", s.db.Transact(ctx, func(tx *sql.Tx) error { return deleteSessions(ctx, tx, ids) }))
+}
+
+func deleteSessions(ctx context.Context, tx *sql.Tx, ids []string) error {
+	for _, id := range ids {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
