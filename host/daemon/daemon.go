@@ -177,7 +177,7 @@ func (d *Daemon) routes() []openapi.Route {
 	h := d.cfg.Host
 	clock := func() time.Time { return d.now() }
 	return slices.Concat(
-		(&system{h, d.store, d.current, d.admission, d.metrics, d.routes}).routes(),
+		(&system{h, d.store, d.current, d.admission, d.metrics, d.calls, clock, d.routes}).routes(),
 		(&settings.Settings{Setup: d.current, Admission: d.admission, Editor: d.cfg.Edit, Version: d.cfg.Version, Log: d.log}).Routes(),
 		d.chat.routes(),
 		(&conversations{d.store, h, d.admission, d.log}).routes(),

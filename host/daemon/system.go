@@ -4,16 +4,19 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/daemon/usage"
 )
 
 // system has the routes about the daemon itself.
@@ -23,6 +26,8 @@ type system struct {
 	current   *setup.Current
 	admission *turns.Admission
 	metrics   *telemetry.Metrics
+	calls     *usage.CallLog
+	now       func() time.Time
 	all       func() []openapi.Route
 }
 
@@ -57,7 +62,9 @@ func (s *system) routes() []openapi.Route {
 			Method: "GET", Path: "/api/stats",
 			Auth: openapi.Operator, Handle: s.stats,
 			About: "Sums of the call log and the archive",
+			Query: []openapi.Param{params.Query("days", "integer", "also the sums of each tool and day, for so many days, at most 400; left out: none")},
 			Gives: store.Stats{},
+			Fails: []int{400},
 		},
 		{
 			Method: "GET", Path: "/metrics",
@@ -95,9 +102,19 @@ func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *system) stats(w http.ResponseWriter, r *http.Request) error {
+	days, err := params.Int(r, "days", 0)
+	if err != nil {
+		return err
+	}
+	s.calls.Flush()
 	sums, err := s.store.Stats(r.Context())
 	if err != nil {
 		return err
+	}
+	if days > 0 {
+		if sums.Days, err = s.store.StatsByDay(r.Context(), s.now(), min(days, mostDays)); err != nil {
+			return err
+		}
 	}
 	httpjson.Write(w, http.StatusOK, sums)
 	return nil

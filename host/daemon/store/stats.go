@@ -25,6 +25,24 @@ type Stats struct {
 	TextBytes   int64 `json:"text_bytes"`
 	StoredBytes int64 `json:"stored_bytes"`
 	FileBytes   int64 `json:"file_bytes"`
+	// Days are the sums of each tool and day, if they were requested, the newest first.
+	Days []DayStats `json:"days,omitempty"`
+}
+
+// DayStats are the sums of one tool on one day, from midnight to midnight by the daemon's
+// clock. LoadedBack counts the results of that day that were loaded again, that day or later.
+type DayStats struct {
+	Day        string `json:"day"` // 2026-01-02
+	Tool       string `json:"tool"`
+	Calls      int    `json:"calls"`
+	Failed     int    `json:"failed"`
+	Cut        int    `json:"cut"`
+	Archived   int    `json:"archived"`
+	LoadedBack int    `json:"loaded_back"`
+	// Produced, Shown and Saved are characters, as of ToolStats.
+	Produced int64 `json:"produced"`
+	Shown    int64 `json:"shown"`
+	Saved    int64 `json:"saved"`
 }
 
 // ToolStats are the sums of one tool. Shares are counts over Calls or Archived.
@@ -129,6 +147,45 @@ func (s *Store) toolStats(ctx context.Context, st *Stats) error {
 		st.Tools = append(st.Tools, t)
 		return err
 	})
+}
+
+// dayPart is the part of a day, in milliseconds, that is summed at once: midnight is at a
+// multiple of it in every time zone.
+const dayPart = 15 * 60 * 1000
+
+// StatsByDay returns the sums of each tool for days before and with that of now, the newest
+// day first, then the most called tool.
+func (s *Store) StatsByDay(ctx context.Context, now time.Time, days int) ([]DayStats, error) {
+	from := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, now.Location())
+	sums := map[[2]string]*DayStats{}
+	err := s.db.Each(ctx, `SELECT c.created_at / ?, c.tool_name, count(*), sum(c.code NOT IN ('', 'ok')), sum(c.cut_by <> ''),
+		count(a.uuid), coalesce(sum(a.load_count > 0), 0), sum(c.produced), sum(c.shown), sum(max(c.produced - c.shown, 0))
+		FROM tool_calls c LEFT JOIN tool_result_archive a ON a.uuid = c.archive_uuid AND c.archive_uuid <> ''
+		WHERE c.created_at >= ? AND substr(c.code, 1, ?) <> ? GROUP BY 1, 2`, []any{dayPart, from.UnixMilli(), len(MalformedCode), MalformedCode}, func(row sqlite.Row) error {
+		var part int64
+		var d DayStats
+		err := row.Scan(&part, &d.Tool, &d.Calls, &d.Failed, &d.Cut, &d.Archived, &d.LoadedBack, &d.Produced, &d.Shown, &d.Saved)
+		d.Day = time.UnixMilli(part * dayPart).In(now.Location()).Format(time.DateOnly)
+		if sum := sums[[2]string{d.Day, d.Tool}]; sum != nil {
+			sum.add(d)
+		} else {
+			sums[[2]string{d.Day, d.Tool}] = &d
+		}
+		return err
+	})
+	out := []DayStats{}
+	for _, d := range sums {
+		out = append(out, *d)
+	}
+	slices.SortFunc(out, func(a, b DayStats) int {
+		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Tool, b.Tool))
+	})
+	return out, wrap(ctx, "reading statistics", err)
+}
+
+func (d *DayStats) add(o DayStats) {
+	d.Calls, d.Failed, d.Cut, d.Archived, d.LoadedBack = d.Calls+o.Calls, d.Failed+o.Failed, d.Cut+o.Cut, d.Archived+o.Archived, d.LoadedBack+o.LoadedBack
+	d.Produced, d.Shown, d.Saved = d.Produced+o.Produced, d.Shown+o.Shown, d.Saved+o.Saved
 }
 
 func (s *Store) modelStats(ctx context.Context, st *Stats) error {
