@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -53,6 +54,10 @@ type Config struct {
 	// Grants reads the plugins' grants again, before each approval of a plugin and each
 	// reload that a person requests. nil: the Host's grants stay unchanged.
 	Grants func() (map[string]plugin.Grant, error)
+	// FindModels looks for models that could be configured. Nil: none is found.
+	FindModels models.Finder
+	// TestModel tests a model. Nil: provider.Test.
+	TestModel models.Tester
 	// Edit changes the configuration file. Nil: there is none that can be changed.
 	Edit settings.Editor
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that

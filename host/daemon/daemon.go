@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/archives"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/plugins"
@@ -56,6 +57,7 @@ type Daemon struct {
 	plugins   *plugins.Plugins
 	mcp       *mcpClients
 	pulse     *pulse.Pulse
+	models    *models.Models
 	sessions  *session.Sessions
 }
 
@@ -109,6 +111,7 @@ func New(cfg Config) (*Daemon, error) {
 		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
+	d.models = &models.Models{Setup: d.current, Admission: d.admission, Find: cfg.FindModels, Test: cfg.TestModel, Log: d.log, Heartbeat: beat}
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
 	})
@@ -191,6 +194,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&traces{d.store}).routes(),
 		(&pending{d.approvals}).routes(),
 		d.pulse.Routes(),
+		d.models.Routes(),
 		(&session.Routes{Sessions: d.sessions, Setup: d.current, Bearers: d.mcp.bearers, Log: d.log}).List(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),

@@ -21,6 +21,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
@@ -74,7 +75,7 @@ func TestOpenAPIComments(t *testing.T) {
 
 // theRoutes are the routes of a daemon that does nothing.
 func theRoutes() []openapi.Route {
-	d := &Daemon{chat: &chat{}, plugins: &plugins.Plugins{}, mcp: &mcpClients{}, pulse: &pulse.Pulse{}}
+	d := &Daemon{chat: &chat{}, plugins: &plugins.Plugins{}, mcp: &mcpClients{}, pulse: &pulse.Pulse{}, models: &models.Models{}}
 	return d.routes()
 }
 

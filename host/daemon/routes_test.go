@@ -55,6 +55,8 @@ var strangers = map[string][]visit{
 	"POST /api/plugins/{name}/retry":     {{path: "/api/plugins/nobody/retry"}},
 	"POST /api/plugins/{name}/rollback":  {{path: "/api/plugins/nobody/rollback"}},
 	"GET /api/models":                    noIDs,
+	"GET /api/models/found":              noIDs,
+	"POST /api/models/{name}/test":       {{path: "/api/models/{C}/test"}},
 	"GET /api/profiles":                  noIDs,
 	"GET /api/stats":                     noIDs,
 	"GET /api/settings":                  noIDs,

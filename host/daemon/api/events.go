@@ -36,31 +36,33 @@ const (
 	EventMissed    = "chat.missed" // before the remaining events of a resumed stream
 )
 
-// EventData returns a zero value of the data of each event of /api/chat and /api/pulse.
+// EventData returns a zero value of the data of each event of all streams.
 func EventData() map[string]any {
 	return map[string]any{
-		EventStart:     ChatStart{},
-		EventText:      TextPiece{},
-		EventThought:   TextPiece{},
-		EventCall:      ToolCallStart{},
-		EventResult:    ToolCallResult{},
-		EventTruncated: ToolCallTruncated{},
-		EventArchived:  ToolCallArchived{},
-		EventProgress:  ToolCallProgress{},
-		EventMalformed: ToolCallMalformed{},
-		EventMode:      ModeSwitched{},
-		EventRepeated:  ModelRepeated{},
-		EventFolded:    Folded{},
-		EventRecalled:  Recalled{},
-		EventPlan:      Plan{},
-		EventBudget:    Budget{},
-		EventError:     Problem{},
-		EventEnd:       ChatEnd{},
-		EventAsked:     Approval{},
-		EventWaiting:   ApprovalWaiting{},
-		EventAnswered:  ApprovalAnswered{},
-		EventMissed:    Missed{},
-		EventPulse:     Pulse{},
+		EventStart:       ChatStart{},
+		EventText:        TextPiece{},
+		EventThought:     TextPiece{},
+		EventCall:        ToolCallStart{},
+		EventResult:      ToolCallResult{},
+		EventTruncated:   ToolCallTruncated{},
+		EventArchived:    ToolCallArchived{},
+		EventProgress:    ToolCallProgress{},
+		EventMalformed:   ToolCallMalformed{},
+		EventMode:        ModeSwitched{},
+		EventRepeated:    ModelRepeated{},
+		EventFolded:      Folded{},
+		EventRecalled:    Recalled{},
+		EventPlan:        Plan{},
+		EventBudget:      Budget{},
+		EventError:       Problem{},
+		EventEnd:         ChatEnd{},
+		EventAsked:       Approval{},
+		EventWaiting:     ApprovalWaiting{},
+		EventAnswered:    ApprovalAnswered{},
+		EventMissed:      Missed{},
+		EventPulse:       Pulse{},
+		EventModelStep:   ModelStep{},
+		EventModelTested: ModelTested{},
 	}
 }
 

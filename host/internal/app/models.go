@@ -147,3 +147,25 @@ func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
 		}
 	}
 }
+
+// findModels looks for servers and keys that a configuration could use.
+func (a *App) findModels(ctx context.Context) []provider.Found {
+	return FindModels(ctx, a.env.lookup, a.options.Source.Getenv("WEIR_NO_PROBE") != "")
+}
+
+// FindModels looks for servers on this machine that answer, unless local is to be left
+// alone, and for keys among the variables.
+func FindModels(ctx context.Context, env config.Lookup, leaveLocal bool) []provider.Found {
+	bases := map[string]string{}
+	if leaveLocal { // tests, and people whose other servers listen there
+		for _, p := range provider.Presets() {
+			if p.KeyEnv == "" {
+				bases[p.Name] = ""
+			}
+		}
+	}
+	return provider.Probe(ctx, provider.ProbeOptions{BaseURLs: bases, Getenv: func(name string) string {
+		v, _ := env(name)
+		return v
+	}})
+}

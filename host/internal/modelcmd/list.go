@@ -75,18 +75,7 @@ func (c *Commands) List(ctx context.Context) error {
 }
 
 func (c *Commands) probe(ctx context.Context, env config.Lookup) []provider.Found {
-	bases := map[string]string{}
-	if c.Getenv("WEIR_NO_PROBE") != "" { // tests, and people whose other servers listen there
-		for _, p := range provider.Presets() {
-			if p.KeyEnv == "" {
-				bases[p.Name] = ""
-			}
-		}
-	}
-	return provider.Probe(ctx, provider.ProbeOptions{BaseURLs: bases, Getenv: func(name string) string {
-		v, _ := env(name)
-		return v
-	}})
+	return app.FindModels(ctx, env, c.Getenv("WEIR_NO_PROBE") != "")
 }
 
 func (c *Commands) tellFound(w io.Writer, found []provider.Found) {

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The events of the stream of POST /api/models/{name}/test: a step when it ends, then the
+// whole test.
+const (
+	EventModelStep   = "model.step"
+	EventModelTested = "model.tested"
+)
+
+// A ModelStep is one thing that a test of a model tried.
+type ModelStep struct {
+	// Name is describe, window, question, tools or prompt; configure: the model cannot be
+	// used as it is configured.
+	Name         string    `json:"name"`
+	OK           bool      `json:"ok"`
+	ElapsedMS    int64     `json:"elapsed_ms"`
+	FirstTokenMS int64     `json:"first_token_ms,omitempty"`
+	Code         string    `json:"code,omitempty"` // of the failure
+	Message      tool.Text `json:"message,omitzero"`
+	Hint         tool.Text `json:"hint,omitzero"`
+}
+
+// ModelStepOf returns the wire form of a step.
+func ModelStepOf(s provider.Step) ModelStep {
+	return ModelStep{string(s.Name), s.OK, s.Elapsed.Milliseconds(), s.FirstToken.Milliseconds(), string(s.Code), s.Msg, s.Hint}
+}
+
+// A ModelTested is the outcome of a test.
+type ModelTested struct {
+	Name     string      `json:"name"`
+	OK       bool        `json:"ok"` // it can be used, with tools in one way or the other
+	Provider string      `json:"provider"`
+	Model    string      `json:"model"`
+	Window   int         `json:"window"` // tokens; 0: unknown
+	Steps    []ModelStep `json:"steps"`
+	// NativeTools says whether the provider's own tool calling works; null: unknown.
+	NativeTools *bool       `json:"native_tools"`
+	Reply       string      `json:"reply"` // the beginning of the model's answer
+	Usage       agent.Usage `json:"usage"`
+}
+
+// ModelTestedOf returns the wire form of a report about the model of that name.
+func ModelTestedOf(name string, r provider.Report) ModelTested {
+	out := ModelTested{
+		Name: name, OK: r.OK, Provider: r.Info.Provider, Model: r.Info.Model, Window: r.Info.Window, Steps: []ModelStep{},
+		NativeTools: r.NativeTools, Reply: r.Reply, Usage: r.Usage,
+	}
+	for _, s := range r.Steps {
+		out.Steps = append(out.Steps, ModelStepOf(s))
+	}
+	return out
+}
+
+// FoundModels are what weir could use and does not yet.
+type FoundModels struct {
+	Found []FoundModel `json:"found"`
+}
+
+// A FoundModel is a server on this machine that answers, or a key that is set.
+type FoundModel struct {
+	Preset  string `json:"preset"`
+	Title   string `json:"title"`
+	BaseURL string `json:"base_url"`
+	// KeyEnv is the variable that holds a key; empty for servers on this machine.
+	KeyEnv string `json:"key_env,omitempty"`
+	// Models are the names that a server on this machine lists.
+	Models []string `json:"models"`
+	// Command is what to type to use it; <model> stands for a name that is not known.
+	Command string `json:"command"`
+}
