@@ -71,6 +71,6 @@ type FoundModel struct {
 	KeyEnv string `json:"key_env,omitempty"`
 	// Models are the names that a server on this machine lists.
 	Models []string `json:"models"`
-	// Command is what to type to use it; <model> stands for a name that is not known.
+	// Command is what to type to use it, with <model> in place of a name that is not known.
 	Command string `json:"command"`
 }
