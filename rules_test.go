@@ -123,7 +123,7 @@ var levels = map[string]int{
 	"host/internal/plugincmd":        15,
 	"host/internal/backup":           15,
 	"host/internal/mcpbridge":        15,
-	"host/internal/doctor":           17,
+	"host/internal/doctor":           15,
 	"host/internal/modelcmd":         17,
 	"host/cmd/weir":                  20,
 	"host/bench/internal/cputime":    1,

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/machine"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/settings"
@@ -54,6 +55,8 @@ type Config struct {
 	// Grants reads the plugins' grants again, before each approval of a plugin and each
 	// reload that a person requests. nil: the Host's grants stay unchanged.
 	Grants func() (map[string]plugin.Grant, error)
+	// About knows the machine. Nil: nothing is known of it.
+	About machine.About
 	// FindModels looks for models that could be configured. Nil: none is found.
 	FindModels models.Finder
 	// TestModel tests a model. Nil: provider.Test.

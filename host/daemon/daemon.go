@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/archives"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/machine"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/openai"
@@ -195,6 +196,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&pending{d.approvals}).routes(),
 		d.pulse.Routes(),
 		d.models.Routes(),
+		(&machine.Machine{About: d.cfg.About, Admission: d.admission, Log: d.log}).Routes(),
 		(&session.Routes{Sessions: d.sessions, Setup: d.current, Bearers: d.mcp.bearers, Log: d.log}).List(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),

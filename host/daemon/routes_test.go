@@ -90,6 +90,8 @@ var strangers = map[string][]visit{
 	"DELETE /api/archives/{uuid}": {{path: "/api/archives/{U}"}},
 	"GET /api/approvals":          noIDs,
 	"GET /api/pulse":              noIDs,
+	"GET /api/doctor":             noIDs,
+	"GET /api/mcp/config":         {{path: "/api/mcp/config"}, {path: "/api/mcp/config?token=true"}},
 	"POST /api/session":           {{path: "/api/session", body: `{"token":"{C}"}`}, {path: "/api/session", body: `{"code":"{U}"}`}},
 	"GET /api/session":            noIDs,
 	"DELETE /api/session":         noIDs,

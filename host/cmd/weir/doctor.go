@@ -3,12 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/internal/app"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/doctor"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -24,7 +21,7 @@ func doctorCmd(c *cli) *cobra.Command {
 				return err
 			}
 			cl := c.running(cmd.Context(), p)
-			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: c.connectModel}
+			checks := doctor.Checks{Source: c.source(), Paths: p, Version: version(), Listen: listen, Model: app.ConnectModel}
 			if cl != nil {
 				checks.Daemon, checks.At = cl.Client, cl.at
 			}
@@ -37,12 +34,6 @@ func doctorCmd(c *cli) *cobra.Command {
 			return c.showFindings(findings)
 		},
 	}
-}
-
-// connectModel connects to a model without a log.
-func (c *cli) connectModel(name string, m config.ModelSettings, secrets config.Lookup) (agent.Model, error) {
-	model := app.NewModel(name, m, secrets, hclog.NewNullLogger()).Model
-	return model, app.Unusable(model)
 }
 
 // showFindings prints the findings and counts them.

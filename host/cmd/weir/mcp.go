@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -192,17 +191,10 @@ func (c *cli) configureClient(ctx context.Context, m mcpbridge.Client, file stri
 // clientDirs returns the folders in which programs of this machine keep their
 // configuration.
 func (c *cli) clientDirs() (mcpbridge.Dirs, error) {
-	home := c.Getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = c.Getenv("USERPROFILE")
-	}
 	here, err := os.Getwd()
-	if err != nil || home == "" {
-		return mcpbridge.Dirs{}, usagef("set HOME, or name the client's file with --file", "there is no home folder to look for the client's file in")
-	}
-	d := mcpbridge.Dirs{OS: runtime.GOOS, Home: home, AppData: c.Getenv("APPDATA"), Config: c.Getenv("XDG_CONFIG_HOME"), Workspace: here}
-	if !filepath.IsAbs(d.Config) { // the XDG standard ignores relative paths
-		d.Config = filepath.Join(home, ".config")
+	d, ok := mcpbridge.DirsOf(c.Getenv, runtime.GOOS, here)
+	if err != nil || !ok {
+		return d, usagef("set HOME, or name the client's file with --file", "there is no home folder to look for the client's file in")
 	}
 	return d, nil
 }

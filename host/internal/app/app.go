@@ -69,6 +69,8 @@ type App struct {
 	models   map[string]daemon.Model
 	tracing  *tracing
 	warnings []tool.Text
+	url      string // where the daemon listens; empty: unknown
+	command  string // that started it
 }
 
 // precompileDelay is how long the plugin folders must be unchanged before plugins
@@ -124,7 +126,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
-		Grant: a.grant, Grants: a.grants, Edit: a, FindModels: a.findModels, TestModel: TestModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Grant: a.grant, Grants: a.grants, Edit: a, About: a, FindModels: a.findModels, TestModel: TestModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})
@@ -139,6 +141,13 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 
 // Address describes the running daemon, which command started, to other commands.
 func (a *App) Address(url, command string) client.Address {
+	a.mu.Lock()
+	a.url, a.command = url, command
+	a.mu.Unlock()
+	return a.addressAt(url, command)
+}
+
+func (a *App) addressAt(url, command string) client.Address {
 	at := a.options.Source.Running(a.Paths, a.env.lookup)
 	at.URL, at.PID, at.Command = url, os.Getpid(), command
 	return at

@@ -5,6 +5,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -83,6 +84,9 @@ func Run(ctx context.Context, c Checks) []Finding {
 	return e.findings
 }
 
+// url returns the address of the running daemon.
+func (e *exam) url() string { return cmp.Or(e.At.URL, e.Daemon.URL()) }
+
 // add adds a finding. fix is English and the key of its translations; empty: there
 // is nothing to do.
 func (e *exam) add(area string, s Status, fix, format string, args ...any) {
@@ -159,14 +163,14 @@ func (e *exam) daemonRuns(ctx context.Context) {
 	}
 	switch err := e.Daemon.Get(ctx, "/api/settings", &about); {
 	case err != nil:
-		e.add("daemon", Fail, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.Daemon.URL(), err)
+		e.add("daemon", Fail, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.url(), err)
 	case about.Version != e.Version:
-		e.add("daemon", Warn, "stop it and start the new one", "%s runs weir %s, and this is %s", e.Daemon.URL(), about.Version, e.Version)
+		e.add("daemon", Warn, "stop it and start the new one", "%s runs weir %s, and this is %s", e.url(), about.Version, e.Version)
 	case e.At.Config != e.Paths.Config:
 		e.addFix("daemon", Warn, tool.Textf("run commands in the folder where the daemon was started, %s", e.At.Workspace),
-			"the daemon at %s uses the configuration %q, and commands here read and change %q", e.Daemon.URL(), e.At.Config, e.Paths.Config)
+			"the daemon at %s uses the configuration %q, and commands here read and change %q", e.url(), e.At.Config, e.Paths.Config)
 	default:
-		e.add("daemon", OK, "", "runs at %s (weir %s, process %d)", e.Daemon.URL(), e.At.Command, e.At.PID)
+		e.add("daemon", OK, "", "runs at %s (weir %s, process %d)", e.url(), e.At.Command, e.At.PID)
 	}
 }
 

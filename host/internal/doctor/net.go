@@ -22,11 +22,11 @@ func (e *exam) port(context.Context) {
 	const area = "port"
 	addr := e.settings.Server.Addr
 	if e.Daemon != nil {
-		if strings.TrimPrefix(e.Daemon.URL(), "http://") == addr {
+		if strings.TrimPrefix(e.url(), "http://") == addr {
 			e.add(area, OK, "", "%s is this daemon's", addr)
 			return
 		}
-		e.add(area, Note, "", "the daemon listens at %s and not at %s, as [server] addr says", e.Daemon.URL(), addr)
+		e.add(area, Note, "", "the daemon listens at %s and not at %s, as [server] addr says", e.url(), addr)
 		return
 	}
 	l, err := e.Listen(addr)

@@ -32,6 +32,20 @@ type Dirs struct {
 	Home, AppData, Config, Workspace string
 }
 
+// DirsOf returns the folders by the variables of the environment, for a program that works
+// in the folder workspace. It returns false if there is no home folder.
+func DirsOf(getenv func(string) string, system, workspace string) (Dirs, bool) {
+	home := getenv("HOME")
+	if system == "windows" {
+		home = getenv("USERPROFILE")
+	}
+	d := Dirs{OS: system, Home: home, AppData: getenv("APPDATA"), Config: getenv("XDG_CONFIG_HOME"), Workspace: workspace}
+	if !filepath.IsAbs(d.Config) { // the XDG standard ignores relative paths
+		d.Config = filepath.Join(home, ".config")
+	}
+	return d, home != ""
+}
+
 // app returns the folder of an application's configuration.
 func (d Dirs) app(name string) string {
 	switch d.OS {
