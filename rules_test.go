@@ -54,6 +54,8 @@ var levels = map[string]int{
 	"sdk/js":                         2,
 	"host/plugin":                    1,
 	"host/approval":                  3,
+	"host/internal/scriptvm":         2,
+	"host/script":                    10,
 	"host/internal/wasmcheck":        1,
 	"host/internal/memsnap":          2,
 	"host/internal/instrument":       2,
@@ -236,7 +238,11 @@ var allowed = map[string]map[string]string{
 		"github.com/gofrs/flock":           "one process per data folder",
 		"github.com/coreos/go-systemd/v22": "the states that systemd expects: ready, reloading, stopping",
 	},
-	"host/internal/config":      {"github.com/BurntSushi/toml": "tools.toml"},
+	"host/internal/config": {"github.com/BurntSushi/toml": "tools.toml"},
+	"host/internal/scriptvm": {
+		"github.com/tetratelabs/wazero": "runs QuickJS, which is trusted, with scripts, which are not",
+		"github.com/klauspost/compress": "the memory of a script that waits",
+	},
 	"host/internal/settingkeys": {"github.com/BurntSushi/toml": "which types of settings read themselves"},
 	"host/daemon/mcpserver": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol, by those who write it",

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/script"
 )
 
 // DemoModel is the name of the offline demo model, which is not an AI.
@@ -63,6 +64,9 @@ type Config struct {
 	TestModel models.Tester
 	// Edit changes the configuration file. Nil: there is none that can be changed.
 	Edit settings.Editor
+	// Scripts returns what runs scripts; it opens the engine when it is first called. Nil:
+	// no scripts are run.
+	Scripts func(context.Context) (*script.Runner, error)
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
 	// client.

@@ -26,6 +26,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/daemon/scripts"
 	"github.com/weirhost/weir/host/daemon/session"
 	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
@@ -187,6 +188,10 @@ func (d *Daemon) routes() []openapi.Route {
 		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.calls, d.knows, d.log, clock}).routes(),
+		(&scripts.Scripts{
+			Host: h, Store: d.store, Current: d.current, Admission: d.admission, Turns: d.turns, Metrics: d.metrics, Calls: d.calls,
+			Runner: d.cfg.Scripts, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
+		}).Routes(),
 		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
 		d.plugins.Routes(),

@@ -60,6 +60,7 @@ func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 		Models:   map[string]Model{"scripted": {Model: m}},
 		Profiles: map[string]Profile{"default": {Model: "scripted", Agent: agent.Defaults()}},
 		Pages:    fstest.MapFS{"index.html": {Data: []byte("<!doctype html><title>weir</title>")}},
+		Scripts:  scriptsOf(t, h),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -106,6 +106,11 @@ var strangers = map[string][]visit{
 		{path: "/api/tools/search_tool_history/call", body: `{"arguments":{"query":"CANARY"},"conversation_id":"{C}"}`, begins: true},
 		{path: "/api/tools/calculator/call", body: `{"arguments":{"expression":"@result:{U}"},"conversation_id":"{C}"}`, begins: true},
 	},
+	"POST /api/scripts": {
+		{path: "/api/scripts", body: `{"source":"return (await tools.load_tool_history({uuid: '{U}'})).text()"}`},
+		{path: "/api/scripts", body: `{"source":"return (await tools.load_tool_history({uuid: '{U}'})).text()","conversation_id":"{C}"}`, begins: true},
+		{path: "/api/scripts", body: `{"source":"return (await tools.calculator({expression: '@result:{U}'})).text()"}`},
+	},
 	"DELETE /api/chat": {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}},
 	"GET /api/chat":    {{path: "/api/chat", header: http.Header{"Last-Event-Id": {"{L}-1"}}}, {path: "/api/chat?conversation_id={C}"}},
 	"POST /api/chat": {

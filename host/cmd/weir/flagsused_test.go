@@ -80,6 +80,8 @@ var flagUses = map[string]flagUse{
 	"tools find --explain":           {"tools find load_tool_history", "--explain", "named in the question", ""},
 	"tools find --jsonl":             {"tools find", "--jsonl", "", "the question is missing"},
 	"tools find --tools":             {"tools find load_tool_history", "--tools=none", "cannot be read", ""},
+	"script run --allow":             {"script run say.js", "--allow", "(?m)^hey", ""},
+	"script run --conversation":      {"script run say.js", "--conversation=none", "no conversation", ""},
 	"trace last --conversation":      {"trace last", "--conversation=none", "no conversation", ""},
 	"trace list --conversation":      {"trace list", "--conversation=A", "", "second question"},
 	"trace list --limit":             {"trace list", "--limit=1", "", "first question"},
@@ -108,6 +110,7 @@ hosts = [{ host = "api.example.com", reason = "r" }]
 secrets = [{ name = "KEY", header = "X", host = "api.example.com", reason = "r" }]
 `
 	files := map[string]string{
+		"say.js":     "return String(await tools.say({text: 'hey'}))",
 		"tools.toml": "[agents.other]\n[[approvals.rule]]\ntool = \"say\"\naction = \"ask\"\n", "data/plugins/say/main.js": "export function say(a) { return a.text }", "data/plugins/asker/main.js": "export function asker() { return '' }",
 		"data/plugins/say/plugin.toml": manifestOf("say", ""), "data/plugins/asker/plugin.toml": manifestOf("asker", asks),
 		"data/plugins/second/plugin.toml": manifestOf("second", asks), "data/plugins/second/main.js": "export function second() { return '' }",

@@ -64,6 +64,8 @@ type App struct {
 
 	editing sync.Mutex // held while tools.toml is read and written
 
+	script scriptEngine
+
 	mu       sync.Mutex // guards the fields below; a reload holds it
 	inForce  config.Settings
 	models   map[string]daemon.Model
@@ -126,7 +128,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
-		Grant: a.grant, Grants: a.grants, Edit: a, About: a, FindModels: a.findModels, TestModel: TestModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, About: a, FindModels: a.findModels, TestModel: TestModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})
@@ -287,6 +289,9 @@ func (a *App) Close() {
 	a.mu.Lock()
 	a.tracing.close()
 	a.mu.Unlock()
+	if err := a.script.close(); err != nil {
+		a.Log.Error("closing", "error", err)
+	}
 	if a.Host != nil {
 		if err := a.Host.Close(); err != nil {
 			a.Log.Error("closing", "error", err)

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/internal/term"
+)
+
+func scriptCmd(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "script", Short: "Run and check scripts in JavaScript that call tools"}
+	cmd.AddCommand(scriptRunCmd(c), scriptCheckCmd(c))
+	return cmd
+}
+
+func scriptRunCmd(c *cli) *cobra.Command {
+	var body api.ScriptBody
+	cmd := &cobra.Command{
+		Use: "run FILE [ARGUMENTS]", Short: "Run a script that calls tools, and print what it returns",
+		Long: "Run a script in JavaScript and print what it returns, cut as a tool's result is. The script calls\n" +
+			"tools.NAME({…}), and the whole of every result stays in the archive. ARGUMENTS is a JSON object or a\n" +
+			"list of name=value, which the script finds as args; - as FILE reads the script from standard input.\n" +
+			"Calls that would ask a person are denied, unless --allow says that you have read the script.",
+		Example: "  weir script run report.js month=2026-11\n  echo 'return (await tools.calculator({expression: \"2^64\"})).text()' | weir script run -",
+		Args:    argCount(1, -1, "a script and its arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) (err error) {
+				if body.Source, err = c.scriptSource(args[0]); err != nil {
+					return err
+				}
+				if body.Args, err = c.arguments(args[1:], func() []string { return nil }); err != nil {
+					return err
+				}
+				body.Locale = c.language()
+				return c.runScript(cmd.Context(), cl, body)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&body.Conversation, "conversation", "", "keep all results in the conversation with this `ID` (default: one for calls alone)")
+	cmd.Flags().BoolVar(&body.Allow, "allow", false, "run calls that would ask a person, too")
+	return cmd
+}
+
+func (c *cli) runScript(ctx context.Context, cl *session, body api.ScriptBody) (err error) {
+	if err := c.checkPlace(ctx, cl, "", false); err != nil {
+		return err
+	}
+	if body.Conversation, err = cl.Conversation(ctx, body.Conversation); err != nil {
+		return err
+	}
+	var res api.ScriptResult
+	if err := cl.Post(ctx, "/api/scripts", body, &res); err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Print(res)
+		if !res.OK {
+			return term.ExitError(term.ExitTool)
+		}
+		return nil
+	}
+	for _, line := range res.Logged {
+		fmt.Fprintln(c.Err, term.Plain(line))
+	}
+	for _, call := range res.Calls {
+		outcome := call.Code
+		if outcome == "" {
+			outcome = c.Sprintf("%s characters", term.Grouped(call.Produced))
+		}
+		fmt.Fprintf(c.Err, "  %s  %s · %s  %s\n", term.Plain(call.Tool), outcome, term.Duration(time.Duration(call.ElapsedMS)*time.Millisecond), call.UUID)
+	}
+	return c.showResult(res.ToolCallResult)
+}
+
+func scriptCheckCmd(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE", Short: "Check the syntax of a script; nothing runs",
+		Args: argCount(1, 1, "one script"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			source, err := c.scriptSource(args[0])
+			if err != nil {
+				return err
+			}
+			p, _, err := c.settings()
+			if err != nil {
+				return err
+			}
+			engine, err := app.OpenScripts(cmd.Context(), p.Cache)
+			if err != nil {
+				return err
+			}
+			defer engine.Close(context.WithoutCancel(cmd.Context()))
+			fault, err := engine.Check(cmd.Context(), source)
+			switch {
+			case err != nil:
+				return usagef("write a shorter script", "a script has at most %d bytes, in UTF-8", scriptvm.MaxSource)
+			case fault != nil:
+				return usagef("correct it", "%s:%d:%d: %s", args[0], fault.Line, fault.Column, term.Plain(fault.Message))
+			}
+			c.outf("%s is in order\n", args[0])
+			return nil
+		},
+	}
+}
+
+// scriptSource reads a script from a file, or from standard input for -.
+func (c *cli) scriptSource(file string) (string, error) {
+	if file == "-" {
+		return readText(c.In, "standard input")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", usagef("check the path", "%s cannot be read", file)
+	}
+	defer f.Close()
+	return readText(f, file)
+}

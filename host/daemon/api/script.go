@@ -1,0 +1,40 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A ScriptBody is the body of POST /api/scripts.
+type ScriptBody struct {
+	Source string `json:"source"`
+	// Args is an object that the script finds as args; null: an empty one.
+	Args json.RawMessage `json:"arguments,omitempty"`
+	// Conversation is where all results are kept; empty: one of the principal's own,
+	// beside all that a model reads.
+	Conversation string      `json:"conversation_id,omitempty"`
+	Locale       tool.Locale `json:"locale,omitempty"`
+	// Allow says that the operator has read the script: calls that would ask a person run.
+	// Without it, and for users, they are denied.
+	Allow bool `json:"allow,omitempty"`
+}
+
+// A ScriptResult is what became of a script. Its own fields are those of the answer.
+type ScriptResult struct {
+	ToolCallResult
+	Calls []ScriptCall `json:"calls"`
+	// Logged are the lines that the script wrote by console.
+	Logged []string `json:"logged"`
+}
+
+// A ScriptCall is one call that a script made.
+type ScriptCall struct {
+	Tool string `json:"tool"`
+	// UUID names the archived whole; empty: it was short, and is not archived.
+	UUID      string `json:"uuid,omitempty"`
+	Produced  int    `json:"produced"` // characters
+	ElapsedMS int64  `json:"elapsed_ms"`
+	// Code is why it failed; empty: it did not.
+	Code string `json:"code,omitempty"`
+}

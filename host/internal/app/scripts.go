@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/script"
+)
+
+// A scriptEngine is the engine of scripts, once it has been needed.
+type scriptEngine struct {
+	mu      sync.Mutex
+	runtime *scriptvm.Runtime // nil: no script was run
+	runner  *script.Runner
+}
+
+// scripts returns what runs scripts.
+func (a *App) scripts(ctx context.Context) (*script.Runner, error) {
+	e := &a.script
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runtime == nil {
+		runtime, err := OpenScripts(ctx, a.Paths.Cache)
+		if err != nil {
+			return nil, err
+		}
+		e.runtime, e.runner = runtime, script.New(runtime, a.Host.Archive(), script.Options{})
+	}
+	return e.runner, nil
+}
+
+// OpenScripts opens the engine of scripts. cache is the folder of compiled code; empty:
+// none is kept.
+func OpenScripts(ctx context.Context, cache string) (*scriptvm.Runtime, error) {
+	if cache != "" {
+		cache = filepath.Join(cache, "scripts")
+	}
+	// The engine stays when the request that needed it first has ended.
+	return scriptvm.Open(context.WithoutCancel(ctx), scriptvm.Options{CacheDir: cache})
+}
+
+// close frees the engine.
+func (e *scriptEngine) close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runtime == nil {
+		return nil
+	}
+	return e.runtime.Close(context.Background())
+}

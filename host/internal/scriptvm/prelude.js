@@ -1,0 +1,208 @@
+// What a script finds, and the way from it to the host. It is a function of nothing and
+// returns the function by which the host speaks to it: dispatch(what, a, b).
+(function () {
+  "use strict";
+
+  // A script may replace what is built in; that harms itself alone, but its end has to be
+  // seen.
+  const { parse, stringify } = JSON;
+  const { freeze, defineProperty } = Object;
+  const { apply } = Reflect;
+  const { then } = Promise.prototype;
+  const { resolve } = Promise;
+  const SMALL = 4000; // characters of a result that come with it
+  let wants = []; // what the host is asked for since the last take
+  const waiting = new Map(); // by id: {resolve, reject} of what the host was asked for
+  const stored = new Map(); // store and load
+  const said = []; // text(): parts of the output
+  let logged = []; // console
+  let asked = 0; // ids given
+  let state = { done: false };
+  let names = freeze([]);
+
+  const EXIT = Symbol("exit");
+
+  // Asks the host; the promise settles when the host answers.
+  function ask(kind, body) {
+    return new Promise((resolve, reject) => {
+      const id = ++asked;
+      const at = place(new Error());
+      let want;
+      try {
+        want = stringify({ id, kind, ...body });
+      } catch (e) {
+        reject(new TypeError(`the arguments cannot be written as JSON: ${e.message}`));
+        return;
+      }
+      waiting.set(id, { resolve, reject, at });
+      wants.push(want);
+    });
+  }
+
+  // The first place of the script in an error's stack: [line, column].
+  const place = (error) => (/\bscript\.js:(\d+):(\d+)/.exec(error.stack ?? "") ?? [0, 0, 0]).slice(1).map(Number);
+
+  class ToolError extends Error {
+    constructor({ code, message, hint }, at) {
+      super(hint ? `${message} (${hint})` : message);
+      this.name = "ToolError";
+      this.code = code;
+      this.hint = hint;
+      defineProperty(this, "at", { value: at });
+    }
+  }
+
+  // A result of a tool: the host keeps the whole, and gives what is asked for.
+  class Result {
+    #text;
+    constructor({ tool, uuid, chars, lines, text }) {
+      this.tool = tool;
+      this.uuid = uuid;
+      this.chars = chars;
+      this.lines = lines;
+      this.#text = text; // undefined: it is longer than SMALL
+      freeze(this);
+    }
+    async text() {
+      return this.#text ?? ask("text", { uuid: this.uuid });
+    }
+    async json() {
+      return parse(await this.text());
+    }
+    // lines "10-20" or [10, 20], grep, pointer, head, tail, offset: as load_tool_history has them.
+    async part(which) {
+      return ask("part", { part: { ...which, uuid: this.uuid } });
+    }
+    async table() {
+      return table(await this.text());
+    }
+    [Symbol.toPrimitive]() {
+      if (this.#text !== undefined) return this.#text;
+      throw new TypeError(`the result of ${this.tool} has ${this.chars} characters, too many for a text in passing; write await r.text(), or r.part({grep: "…"})`);
+    }
+    toString() {
+      return this[Symbol.toPrimitive]();
+    }
+    // What the host puts in its place in an answer.
+    whole() {
+      return this.#text ?? { result: this.uuid };
+    }
+    // As an argument it is a reference, which the host replaces by the whole.
+    toJSON() {
+      return this.uuid === "" ? this.#text : "@result:" + this.uuid;
+    }
+  }
+
+  // Rows of an array of objects in JSON, or of comma-separated lines whose first has the names.
+  function table(text) {
+    try {
+      const rows = parse(text);
+      if (Array.isArray(rows)) return rows;
+    } catch {}
+    const [names = [], ...rows] = csv(text);
+    return rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i] ?? ""])));
+  }
+
+  function csv(text) {
+    const rows = [];
+    let row = [], cell = "", quoted = false;
+    const end = () => {
+      row.push(cell);
+      if (row.length > 1 || cell !== "") rows.push(row);
+      row = [];
+      cell = "";
+    };
+    for (let i = 0; i < text.length; i++) {
+      const c = text[i];
+      if (quoted) {
+        if (c !== '"') cell += c;
+        else if (text[i + 1] === '"') cell += text[++i];
+        else quoted = false;
+      } else if (c === '"' && cell === "") quoted = true;
+      else if (c === ",") {
+        row.push(cell);
+        cell = "";
+      } else if (c === "\n") end();
+      else if (c !== "\r") cell += c;
+    }
+    if (cell !== "" || row.length > 0) end();
+    return rows;
+  }
+
+  const tools = new Proxy({ __proto__: null }, {
+    set: () => false,
+    defineProperty: () => false,
+    get(_, name) {
+      if (typeof name !== "string" || name === "then") return undefined;
+      if (name === "find") return (query, count) => ask("find", { query, count });
+      if (name === "describe") return (tool) => ask("describe", { tool });
+      return (args = {}) => ask("call", { tool: name, args }).then((r) => new Result(r));
+    },
+    has: (_, name) => names.includes(name),
+    ownKeys: () => names,
+    getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
+  });
+
+  const written = (v, indent) => (typeof v === "object" && v !== null ? stringify(v, null, indent) : String(v));
+  const shown = (v) => (v instanceof Result ? `[result of ${v.tool}: ${v.chars} characters]` : written(v));
+
+  const globals = {
+    tools,
+    text: (value) => void said.push(value),
+    store: (key, value) => void stored.set(String(key), value),
+    load: (key) => stored.get(String(key)),
+    exit: () => {
+      throw EXIT;
+    },
+    console: freeze(Object.fromEntries(["log", "info", "debug", "warn", "error"].map((level) => [level, (...all) => void logged.push(all.map(shown).join(" "))]))),
+  };
+  for (const [name, value] of Object.entries(globals)) defineProperty(globalThis, name, { value, enumerable: true });
+  defineProperty(globalThis, "ALL_TOOLS", { get: () => names, enumerable: true });
+
+  // An error for the model: its words, and its place in the script.
+  function describe(error) {
+    if (!(error instanceof Error)) return { message: `the script threw ${shown(error)}`, line: 0, column: 0 };
+    const [line, column] = error instanceof ToolError ? error.at : place(error);
+    return { message: `${error.name}: ${error.message}`, code: error instanceof ToolError ? error.code : undefined, line, column };
+  }
+
+  function finish(value) {
+    const out = value === undefined ? said : [...said, value];
+    try {
+      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), waiting: waiting.size };
+    } catch (error) {
+      fail(error);
+    }
+  }
+  const fail = (error) => (error === EXIT ? finish() : (state = { done: true, error: describe(error), waiting: waiting.size }));
+
+  return function dispatch(what, a, b) {
+    if (what === "run") {
+      const setting = parse(b);
+      names = freeze(setting.tools ?? []);
+      defineProperty(globalThis, "args", { value: freeze(setting.args ?? {}), enumerable: true });
+      try {
+        apply(then, apply(resolve, Promise, [a()]), [finish, fail]);
+      } catch (error) {
+        fail(error);
+      }
+    } else if (what === "check") {
+      state = { done: true };
+    } else if (what === "broken") {
+      fail(a);
+    } else if (what === "give") {
+      const { id, error, value } = parse(a);
+      const w = waiting.get(id);
+      waiting.delete(id);
+      if (w === undefined) return;
+      if (error !== undefined) w.reject(new ToolError(error, w.at));
+      else w.resolve(value);
+    } else {
+      const out = stringify({ ...state, logged });
+      const taken = `{"state":${out},"wants":[${wants.join(",")}]}`;
+      wants = [];
+      logged = [];
+      return taken;
+    }
+  };
+})

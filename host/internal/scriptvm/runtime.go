@@ -1,0 +1,180 @@
+package scriptvm
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+//go:embed quickjs.wasm
+var quickjs []byte
+
+//go:embed prelude.js
+var prelude []byte
+
+// Options are the bounds of every script of a Runtime.
+type Options struct {
+	// Memory is the most linear memory of one script, in bytes, rounded up to pages of
+	// 64 KiB. 0 means DefaultMemory; negative is an error.
+	Memory int
+	// StepTime is how long one Step may compute. 0 means DefaultStepTime; negative is an
+	// error.
+	StepTime time.Duration
+	// CacheDir holds compiled code between processes; empty: none is kept.
+	CacheDir string
+}
+
+// Defaults of Options, and the bound of a source. A script that holds a text of 8 MiB and
+// its parsed JSON stays below 64 MiB.
+const (
+	DefaultMemory   = 64 << 20
+	DefaultStepTime = 5 * time.Second
+	// MaxSource is how long a script may be, in bytes.
+	MaxSource = 256 << 10
+)
+
+const (
+	pageSize = 64 << 10
+	// maxStack is how deep calls of JavaScript may go, in bytes of the module's stack, which
+	// has a MiB.
+	maxStack = 256 << 10
+)
+
+// A Runtime is the engine, compiled, and the state in which every script starts. Its
+// methods may be called by several goroutines at a time.
+type Runtime struct {
+	options  Options
+	cache    wazero.CompilationCache // nil: none
+	runtime  wazero.Runtime
+	module   wazero.CompiledModule
+	image    []byte // linear memory with QuickJS and the prelude started
+	dispatch uint64 // the prelude's function, a handle
+	digest   [sha256.Size]byte
+}
+
+// Open compiles the engine and starts it once. The caller closes the Runtime when no
+// script runs.
+func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
+	if o.Memory < 0 || o.StepTime < 0 {
+		return nil, errors.New("the bounds of scripts are negative")
+	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
+	if o.StepTime == 0 {
+		o.StepTime = DefaultStepTime
+	}
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32((o.Memory + pageSize - 1) / pageSize)).WithCloseOnContextDone(true)
+	r := &Runtime{options: o}
+	if o.CacheDir != "" {
+		if r.cache, err = wazero.NewCompilationCacheWithDir(o.CacheDir); err != nil {
+			return nil, err
+		}
+		config = config.WithCompilationCache(r.cache)
+	}
+	r.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close(ctx))
+		}
+	}()
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, r.runtime); err != nil {
+		return nil, err
+	}
+	if err := r.exportHost(ctx); err != nil {
+		return nil, err
+	}
+	if r.module, err = r.runtime.CompileModule(ctx, quickjs); err != nil {
+		return nil, err
+	}
+	r.digest = sha256.Sum256(slices.Concat(quickjs, prelude))
+	return r, r.boot(ctx)
+}
+
+// Close frees the compiled engine. Scripts of it must not be used after that.
+func (r *Runtime) Close(ctx context.Context) error {
+	err := r.runtime.Close(ctx)
+	if r.cache != nil {
+		err = errors.Join(err, r.cache.Close(ctx))
+	}
+	return err
+}
+
+// exportHost provides the functions that QuickJS imports: none leads out of the module.
+func (r *Runtime) exportHost(ctx context.Context) error {
+	b := r.runtime.NewHostModuleBuilder("env")
+	for name, params := range map[string]int{"host_get_timezone_offset": 2, "host_promise_rejection": 3, "host_module_normalize": 2, "host_module_load": 2, "host_call": 5} {
+		var results []api.ValueType
+		if name != "host_promise_rejection" {
+			results = []api.ValueType{api.ValueTypeI32}
+		}
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = 0 }),
+			slices.Repeat([]api.ValueType{api.ValueTypeI32}, params), results).Export(name)
+	}
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+		stack[0] = 0
+		if deadline, ok := ctx.Deadline(); ctx.Err() != nil || ok && time.Until(deadline) < r.options.StepTime/10 {
+			stack[0] = 1 // QuickJS ends the script by an exception that it cannot catch
+		}
+	}), nil, []api.ValueType{api.ValueTypeI32}).Export("host_interrupt")
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+// boot starts the engine and the prelude, and keeps the state.
+func (r *Runtime) boot(ctx context.Context) error {
+	s, err := r.instance(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close(ctx)
+	for _, start := range []string{"_initialize", "qjs_init"} {
+		if _, err := s.call(ctx, start); err != nil {
+			return err
+		}
+	}
+	for _, set := range []struct {
+		name  string
+		value uint64
+	}{{"qjs_set_memory_limit", uint64(r.options.Memory) * 3 / 4}, {"qjs_set_max_stack_size", maxStack}, {"qjs_set_interrupt_handler", 1}} {
+		if _, err := s.call(ctx, set.name, set.value); err != nil {
+			return err
+		}
+	}
+	f, err := s.eval(ctx, prelude, "prelude.js")
+	if err != nil {
+		return err
+	}
+	undefined, err := s.call(ctx, "qjs_get_undefined")
+	if err != nil {
+		return err
+	}
+	if r.dispatch, err = s.call(ctx, "qjs_call", f, undefined, 0, 0); err != nil {
+		return err
+	}
+	memory, ok := s.module.Memory().Read(0, s.module.Memory().Size())
+	if !ok {
+		return errors.New("the engine has no memory")
+	}
+	r.image = slices.Clone(memory)
+	return nil
+}
+
+// instance returns a new instance, nothing of which has run.
+func (r *Runtime) instance(ctx context.Context) (*Script, error) {
+	m, err := r.runtime.InstantiateModule(ctx, r.module, wazero.NewModuleConfig().WithName("").WithStartFunctions().
+		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime())
+	if err != nil {
+		return nil, fmt.Errorf("the engine of scripts cannot start: %w", err)
+	}
+	return &Script{runtime: r, module: m, functions: map[string]api.Function{}}, nil
+}

@@ -1,0 +1,408 @@
+package scriptvm
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Errors of scripts. What the script itself throws is in State.Fault.
+var (
+	// ErrSource says that a source is too long or not UTF-8.
+	ErrSource = errors.New("the script is too long or not UTF-8")
+	// ErrTime says that a step computed for longer than Options.StepTime.
+	ErrTime = errors.New("the script computes for too long")
+	// ErrBroken says that the engine met an error from which no script goes on: its memory
+	// is used up, or it has replaced what the engine needs.
+	ErrBroken = errors.New("the script has used up its memory, or broken its engine")
+)
+
+// A Script is one that runs, or waits. Its methods are for one goroutine at a time.
+type Script struct {
+	runtime   *Runtime
+	module    api.Module
+	functions map[string]api.Function
+	broken    error // what ended it; nil: it can go on
+	lines     int   // of the source; 0: not known
+}
+
+// A Want is one thing that a script asks of the host.
+type Want struct {
+	ID int `json:"id"`
+	// Kind is "call" (Tool, Args), "text" (UUID), "part" (Part, with the uuid in it), "find" (Query,
+	// Count) or "describe" (Tool).
+	Kind  string          `json:"kind"`
+	Tool  string          `json:"tool"`
+	Args  json.RawMessage `json:"args"`
+	UUID  string          `json:"uuid"`
+	Part  json.RawMessage `json:"part"`
+	Query string          `json:"query"`
+	Count int             `json:"count"`
+}
+
+// An Answer answers a Want.
+type Answer struct {
+	ID int `json:"id"`
+	// Value is what the script receives, as JSON.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Fault is why it receives nothing, as an error that it may catch; nil: Value counts.
+	Fault *Fault `json:"error,omitempty"`
+}
+
+// A Fault is an error of a tool, or of the script.
+type Fault struct {
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// Line and Column are the place in the script, from 1; 0: not known.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// A State is what a script has reached after a step.
+type State struct {
+	// Wants are the new things that it asks for, in the order in which it asked.
+	Wants []Want
+	// Logged are lines for the log.
+	Logged []string
+	// Done says that the script has ended: with Fault, or with Output.
+	Done  bool
+	Fault *Fault
+	// Output are the parts of the answer, each a text, or an object {"result": UUID} for
+	// the whole of a result.
+	Output []json.RawMessage
+	// Waiting is how many of its calls had no answer when it ended: it did not await them.
+	Waiting int
+}
+
+// opening precedes the source, on its first line.
+const opening = "(async () => {"
+
+// A Setting is what a script finds.
+type Setting struct {
+	// Tools are the names that it may call. The caller of Start checks them again.
+	Tools []string `json:"tools"`
+	// Args is a JSON object, the script's args; nil: an empty one.
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+// Check returns what is wrong in the syntax of a script; nil: nothing. Nothing runs. Errors
+// are those of Start.
+func (r *Runtime) Check(ctx context.Context, source string) (*Fault, error) {
+	s, state, err := r.start(ctx, source, Setting{}, "check")
+	if err != nil {
+		return nil, err
+	}
+	return state.Fault, s.Close(ctx)
+}
+
+// Start starts a script. Errors are ErrSource, ErrTime, ErrBroken, and those of ctx.
+func (r *Runtime) Start(ctx context.Context, source string, set Setting) (*Script, State, error) {
+	return r.start(ctx, source, set, "run")
+}
+
+func (r *Runtime) start(ctx context.Context, source string, set Setting, what string) (*Script, State, error) {
+	if len(source) > MaxSource || !utf8.ValidString(source) {
+		return nil, State{}, ErrSource
+	}
+	s, err := r.instance(ctx)
+	if err != nil {
+		return nil, State{}, err
+	}
+	s.lines = 1 + strings.Count(strings.TrimRight(source, "\n"), "\n")
+	if err := s.restore(r.image); err != nil {
+		return nil, State{}, errors.Join(err, s.Close(ctx))
+	}
+	setting, err := json.Marshal(set)
+	if err != nil {
+		return nil, State{}, errors.Join(err, s.Close(ctx))
+	}
+	state, err := s.step(ctx, func(ctx context.Context) error {
+		f, err := s.eval(ctx, []byte(opening+source+"\n})"), "script.js")
+		what, argument := what, f
+		if thrown, ok := errors.AsType[*thrown](err); ok {
+			what, argument = "broken", thrown.value
+		} else if err != nil {
+			return err
+		}
+		list, err := s.text(ctx, string(setting))
+		if err != nil {
+			return err
+		}
+		return s.dispatch(ctx, what, argument, list)
+	})
+	if err != nil {
+		return nil, State{}, errors.Join(err, s.Close(ctx))
+	}
+	return s, state, nil
+}
+
+// Step hands over answers and lets the script run until it waits again or ends.
+func (s *Script) Step(ctx context.Context, answers []Answer) (State, error) {
+	return s.step(ctx, func(ctx context.Context) error {
+		for _, a := range answers {
+			text, err := json.Marshal(a)
+			if err != nil {
+				return err
+			}
+			h, err := s.text(ctx, string(text))
+			if err != nil {
+				return err
+			}
+			if err := s.dispatch(ctx, "give", h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close frees the script's memory.
+func (s *Script) Close(ctx context.Context) error { return s.module.Close(ctx) }
+
+// step runs do and all that follows from it, within the time of a step.
+func (s *Script) step(parent context.Context, do func(context.Context) error) (State, error) {
+	if s.broken != nil {
+		return State{}, s.broken
+	}
+	// QuickJS stops at nine tenths of it, the module at all of it.
+	ctx, cancel := context.WithTimeout(parent, s.runtime.options.StepTime)
+	defer cancel()
+	state, err := s.run(ctx, do)
+	switch {
+	case err == nil:
+		return state, nil
+	case parent.Err() != nil:
+		s.broken = parent.Err()
+	case ctx.Err() != nil || strings.Contains(err.Error(), "interrupted"):
+		s.broken = ErrTime
+	default:
+		s.broken = ErrBroken
+	}
+	return State{}, s.broken
+}
+
+func (s *Script) run(ctx context.Context, do func(context.Context) error) (State, error) {
+	if err := do(ctx); err != nil {
+		return State{}, err
+	}
+	for {
+		pending, err := s.call(ctx, "qjs_is_job_pending")
+		if err != nil {
+			return State{}, err
+		}
+		if pending == 0 {
+			return s.take(ctx)
+		}
+		if n, err := s.call(ctx, "qjs_execute_pending_job"); err != nil {
+			return State{}, err
+		} else if int32(n) < 0 {
+			return State{}, s.exception(ctx)
+		}
+	}
+}
+
+// take returns what the script has asked for and said since the last take.
+func (s *Script) take(ctx context.Context) (State, error) {
+	h, err := s.dispatched(ctx, "take")
+	if err != nil {
+		return State{}, err
+	}
+	text, err := s.string(ctx, h)
+	if err != nil {
+		return State{}, err
+	}
+	var out struct {
+		State struct {
+			Done    bool              `json:"done"`
+			Output  []json.RawMessage `json:"output"`
+			Error   *Fault            `json:"error"`
+			Waiting int               `json:"waiting"`
+			Logged  []string          `json:"logged"`
+		} `json:"state"`
+		Wants []Want `json:"wants"`
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return State{}, fmt.Errorf("what the script hands over cannot be read: %w", err)
+	}
+	state := State{Wants: out.Wants, Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Waiting: out.State.Waiting}
+	if f := state.Fault; f != nil {
+		if f.Line == 1 {
+			f.Column = max(1, f.Column-len(opening))
+		}
+		if s.lines > 0 && f.Line > s.lines { // the closing bracket that follows the source
+			f.Line, f.Column = s.lines, 0
+		}
+	}
+	return state, nil
+}
+
+// ---- QuickJS: a value is a handle, a pointer into the module's memory ----
+
+// call calls a function of the module. Functions without a result return 0.
+func (s *Script) call(ctx context.Context, name string, args ...uint64) (uint64, error) {
+	f, ok := s.functions[name]
+	if !ok {
+		if f = s.module.ExportedFunction(name); f == nil {
+			return 0, fmt.Errorf("the engine has no %s", name)
+		}
+		s.functions[name] = f
+	}
+	results, err := f.Call(ctx, args...)
+	if err != nil || len(results) == 0 {
+		return 0, err
+	}
+	return results[0], nil
+}
+
+// bytes copies bytes and a zero into the module's memory.
+func (s *Script) bytes(ctx context.Context, b []byte) (uint64, error) {
+	p, err := s.call(ctx, "wasm_malloc", uint64(len(b)+1))
+	if err != nil {
+		return 0, err
+	}
+	if p == 0 || !s.module.Memory().Write(uint32(p), b) || !s.module.Memory().WriteByte(uint32(p)+uint32(len(b)), 0) {
+		return 0, errors.New("out of memory")
+	}
+	return p, nil
+}
+
+// text returns a value with a text.
+func (s *Script) text(ctx context.Context, text string) (uint64, error) {
+	p, err := s.bytes(ctx, []byte(text))
+	if err != nil {
+		return 0, err
+	}
+	h, err := s.call(ctx, "qjs_new_string", p, uint64(len(text)))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.call(ctx, "wasm_free", p); err != nil {
+		return 0, err
+	}
+	return s.checked(ctx, h)
+}
+
+// string returns the text of a value.
+func (s *Script) string(ctx context.Context, h uint64) ([]byte, error) {
+	length, err := s.bytes(ctx, make([]byte, 8))
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.call(ctx, "qjs_get_string_len", h, length)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := s.module.Memory().ReadUint32Le(uint32(length))
+	if !ok || p == 0 {
+		return nil, errors.New("the value has no text")
+	}
+	view, ok := s.module.Memory().Read(uint32(p), n)
+	if !ok {
+		return nil, errors.New("the text lies outside of the memory")
+	}
+	out := append([]byte(nil), view...)
+	if _, err := s.call(ctx, "qjs_free_cstring", p); err != nil {
+		return nil, err
+	}
+	_, err = s.call(ctx, "wasm_free", length)
+	return out, err
+}
+
+// eval returns the value of a program.
+func (s *Script) eval(ctx context.Context, program []byte, file string) (uint64, error) {
+	code, err := s.bytes(ctx, program)
+	if err != nil {
+		return 0, err
+	}
+	name, err := s.bytes(ctx, []byte(file))
+	if err != nil {
+		return 0, err
+	}
+	h, err := s.call(ctx, "qjs_eval", code, uint64(len(program)), name, 0)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range []uint64{code, name} {
+		if _, err := s.call(ctx, "wasm_free", p); err != nil {
+			return 0, err
+		}
+	}
+	return s.checked(ctx, h)
+}
+
+func (s *Script) dispatch(ctx context.Context, what string, args ...uint64) error {
+	_, err := s.dispatched(ctx, what, args...)
+	return err
+}
+
+// dispatched calls the prelude's function, with values, and returns its value.
+func (s *Script) dispatched(ctx context.Context, what string, args ...uint64) (uint64, error) {
+	w, err := s.text(ctx, what)
+	if err != nil {
+		return 0, err
+	}
+	var list []byte
+	for _, a := range append([]uint64{w}, args...) {
+		list = binary.LittleEndian.AppendUint32(list, uint32(a))
+	}
+	argv, err := s.bytes(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	undefined, err := s.call(ctx, "qjs_get_undefined")
+	if err != nil {
+		return 0, err
+	}
+	h, err := s.call(ctx, "qjs_call", s.runtime.dispatch, undefined, uint64(len(list)/4), argv)
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range append([]uint64{w, undefined}, args...) {
+		if _, err := s.call(ctx, "qjs_free_value", a); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := s.call(ctx, "wasm_free", argv); err != nil {
+		return 0, err
+	}
+	return s.checked(ctx, h)
+}
+
+// A thrown is an exception of JavaScript, as a value of the module.
+type thrown struct {
+	value uint64
+	text  string
+}
+
+func (t *thrown) Error() string { return t.text }
+
+// checked returns a value, or the exception that it says was thrown.
+func (s *Script) checked(ctx context.Context, h uint64) (uint64, error) {
+	is, err := s.call(ctx, "qjs_is_exception", h)
+	if err != nil {
+		return 0, err
+	}
+	if is != 0 {
+		return 0, s.exception(ctx)
+	}
+	return h, nil
+}
+
+func (s *Script) exception(ctx context.Context) error {
+	h, err := s.call(ctx, "qjs_get_exception")
+	if err != nil {
+		return err
+	}
+	text, err := s.string(ctx, h)
+	if err != nil {
+		return err
+	}
+	return &thrown{h, string(text)}
+}

@@ -1,0 +1,110 @@
+package scriptvm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// ErrSnapshot says that a snapshot is not of this engine, or has been changed.
+var ErrSnapshot = errors.New("the state of the script cannot be read")
+
+// chunk is the unit that a snapshot compares and keeps, in bytes.
+const chunk = 4 << 10
+
+// Snapshot returns the state of a script that waits: what of its memory differs from the
+// state in which every script starts. It begins with the digests of the engine and of the
+// rest, so that Resume refuses one of another engine and one that has been changed.
+func (s *Script) Snapshot() ([]byte, error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	memory, ok := s.module.Memory().Read(0, s.module.Memory().Size())
+	if !ok {
+		return nil, ErrBroken
+	}
+	image := s.runtime.image
+	changed := make([]byte, (len(memory)/chunk+7)/8)
+	var content []byte
+	for i := 0; i*chunk < len(memory); i++ {
+		at, end := i*chunk, (i+1)*chunk
+		if at >= len(image) || !bytes.Equal(memory[at:end], image[at:end]) {
+			changed[i/8] |= 1 << (i % 8)
+			content = append(content, memory[at:end]...)
+		}
+	}
+	body := binary.LittleEndian.AppendUint32(nil, uint32(len(memory)/chunk))
+	body = append(body, s2.EncodeBetter(nil, append(changed, content...))...)
+	sum := sha256.Sum256(body)
+	return append(append(append([]byte(nil), s.runtime.digest[:]...), sum[:]...), body...), nil
+}
+
+// Resume returns a script as it was when the snapshot was made. Errors are ErrSnapshot and
+// those of ctx.
+func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) {
+	memory, err := r.unpack(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.restore(memory); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// unpack returns the memory that a snapshot describes.
+func (r *Runtime) unpack(snapshot []byte) ([]byte, error) {
+	const head = 2 * sha256.Size
+	if len(snapshot) < head+4 || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
+		return nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
+	}
+	body := snapshot[head:]
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], snapshot[sha256.Size:head]) {
+		return nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
+	}
+	chunks := int(binary.LittleEndian.Uint32(body))
+	if n, err := s2.DecodedLen(body[4:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks {
+		return nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
+	}
+	plain, err := s2.Decode(nil, body[4:])
+	if err != nil || len(plain) < (chunks+7)/8 {
+		return nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+	}
+	changed, content := plain[:(chunks+7)/8], plain[(chunks+7)/8:]
+	memory := make([]byte, chunks*chunk)
+	copy(memory, r.image)
+	for i := range chunks {
+		if changed[i/8]&(1<<(i%8)) == 0 {
+			continue
+		}
+		if len(content) < chunk {
+			return nil, fmt.Errorf("%w: it is cut short", ErrSnapshot)
+		}
+		copy(memory[i*chunk:], content[:chunk])
+		content = content[chunk:]
+	}
+	return memory, nil
+}
+
+// restore makes the module's memory what a state was.
+func (s *Script) restore(memory []byte) error {
+	m := s.module.Memory()
+	if missing := (len(memory) - int(m.Size())) / pageSize; missing > 0 {
+		if _, ok := m.Grow(uint32(missing)); !ok {
+			return ErrBroken
+		}
+	}
+	if !m.Write(0, memory) {
+		return ErrBroken
+	}
+	return nil
+}

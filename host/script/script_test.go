@@ -1,0 +1,185 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// source has the tools of the tests: echo returns its text, long returns n lines, and
+// fails fails.
+const source = `
+export const echo = (args) => args.text;
+export const long = (args) => Array.from({length: args.n}, (_, i) => "line " + (i + 1) + (i === 7777 ? " NEEDLE" : "")).join("\n");
+export const fails = (args, c) => { throw c.fail("denied", "Ask somebody else.", "Not today.") };
+export const count = (args) => String(args.text.length);
+`
+
+const manifest = `schema = 1
+name = "kit"
+script = "main.js"
+%s`
+
+const oneTool = `
+[[tool]]
+name = %q
+description = "d"
+[tool.params]
+type = "object"
+[tool.params.properties.text]
+type = "string"
+maxLength = 8000000
+[tool.params.properties.n]
+type = "integer"
+`
+
+// A bench is a host with the kit, and a runner.
+type bench struct {
+	host    *host.Host
+	runner  *Runner
+	session *host.Session
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	var tools string
+	for _, name := range []string{"echo", "long", "fails", "count"} {
+		tools += fmt.Sprintf(oneTool, name)
+	}
+	for name, text := range map[string]string{"plugin.toml": fmt.Sprintf(manifest, tools), "main.js": source} {
+		to := filepath.Join(dir, "plugins", "kit", name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := host.Open(t.Context(), host.Config{CacheDir: guesttest.Cache(t), Settings: host.Settings{
+		Folders: []plugin.Folder{{Path: filepath.Join(dir, "plugins"), Trust: plugin.TrustGranted}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close(t.Context()) })
+	return &bench{h, New(engine, h.Archive(), Options{}), h.Session("me", "conversation-1")}
+}
+
+func (b *bench) run(t testing.TB, code string) Outcome {
+	t.Helper()
+	out, err := b.runner.Run(t.Context(), b.session, Script{
+		Source: code, Tools: b.session.Tools(), Scope: archive.Scope{Principal: "me", Conversation: "conversation-1"}, CallID: "call_1",
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	return out
+}
+
+func TestRun(t *testing.T) {
+	b := newBench(t)
+	for _, tt := range []struct{ name, code, want string }{
+		{"no call", "return 6 * 7", "42"},
+		{"a call", "return 'got ' + await tools.echo({text: 'hi'})", "got hi"},
+		{"twenty calls at once", "const all = await Promise.all(Array.from({length: 20}, (_, i) => tools.echo({text: String(i)}))); return all.map(String).join()", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"},
+		{"a whole that no limit cuts", "const r = await tools.long({n: 10000}); return (await r.text()).split('\\n').length", "10000"},
+		{"a part", "const r = await tools.long({n: 10000}); return r.part({grep: 'NEEDLE'})", "7778:line 7778 NEEDLE\n"},
+		{"a part by lines", "const r = await tools.long({n: 10000}); return r.part({lines: '3-4'})", "line 3\nline 4\n"},
+		{"a whole from tool to tool", "const r = await tools.long({n: 10000}); return String(await tools.count({text: r}))", "98900"},
+		{"a short one from tool to tool", "const r = await tools.echo({text: 'abc'}); return String(await tools.count({text: r}))", "3"},
+		{"a failure", "try { await tools.fails({}) } catch (e) { return e.code + ' ' + e.message }", "denied Not today. (Ask somebody else.)"},
+		{"wrong arguments", "try { await tools.echo({text: 1}) } catch (e) { return e.code }", "bad_args"},
+		{"no such tool", "try { await tools.nope({}) } catch (e) { return e.message }", "there is no tool \"nope\" (ALL_TOOLS has the names)"},
+		{"itself", "try { await tools.run_script({code: ''}) } catch (e) { return e.code }", "unknown_tool"},
+		{"a description", "return (await tools.describe('echo')).name", "echo"},
+	} {
+		if out := b.run(t, tt.code); out.Result.Err != nil || out.Result.Shown.Text != tt.want {
+			t.Errorf("%s: %q %v, wanted %q", tt.name, out.Result.Shown.Text, out.Result.Err, tt.want)
+		}
+	}
+}
+
+// TestOneCut: only what a script returns is cut, and every whole can be read afterwards.
+func TestOneCut(t *testing.T) {
+	b := newBench(t)
+	out := b.run(t, "const all = await Promise.all([1, 2, 3].map(() => tools.long({n: 10000}))); for (const r of all) text(r)")
+	r := out.Result
+	if r.Err != nil || !r.Shown.Cut() || r.Ref == nil || r.Shown.TotalLines != 30_000 || len(out.Calls) != 3 {
+		t.Fatalf("%+v %v", r, out.Calls)
+	}
+	scope := archive.Scope{Principal: "me", Conversation: "conversation-1"}
+	e, err := b.host.Archive().Get(t.Context(), scope, r.Ref.UUID)
+	if err != nil || strings.Count(e.Full, "NEEDLE") != 3 || !strings.Contains(string(e.Input), "Promise.all") {
+		t.Errorf("of the script is kept: %v, %s", err, e.Input)
+	}
+	for _, c := range out.Calls {
+		if e, err := b.host.Archive().Get(t.Context(), scope, c.UUID); err != nil || strings.Count(e.Full, "\n") != 9999 {
+			t.Errorf("of %+v is kept: %v", c, err)
+		}
+	}
+}
+
+// TestCallsThatNobodyAwaits: they end with the script.
+func TestCallsThatNobodyAwaits(t *testing.T) {
+	b := newBench(t)
+	out := b.run(t, "for (let i = 0; i < 50; i++) tools.long({n: 100000}); return 'done'")
+	if out.Result.Err != nil || out.Result.Shown.Text != "done" || len(out.Calls) != 0 || !slices.Equal(out.Logged, []string{"calls that the script did not await, and which are dropped: 50"}) {
+		t.Errorf("%+v %d calls", out.Result, len(out.Calls))
+	}
+}
+
+func TestFailures(t *testing.T) {
+	b := newBench(t)
+	b.runner.options.Calls = 5
+	for _, tt := range []struct {
+		name, code string
+		want       tool.Code
+		says       string
+	}{
+		{"it throws", "\nthrow new Error('no')", tool.Failed, "correct line 2, column 11"},
+		{"syntax", "return (", tool.Failed, "SyntaxError"},
+		{"an error of a tool", "await tools.fails({})", tool.Failed, "Not today."},
+		{"it waits for nothing", "await new Promise(() => {})", tool.Failed, "nothing settles"},
+		{"too many calls", "for (let i = 0; i < 10; i++) await tools.echo({text: 'x'})", tool.Failed, "a script may make 5 calls"},
+		{"too long", strings.Repeat("//", scriptvm.MaxSource), tool.TooLarge, "longer than"},
+	} {
+		out := b.run(t, tt.code)
+		if f := out.Result.Err; f == nil || f.Code != tt.want || !strings.Contains(f.Error(), tt.says) {
+			t.Errorf("%s: %v, wanted %s %q", tt.name, f, tt.want, tt.says)
+		}
+	}
+}
+
+// TestOthersResults: a script reads what its session may read, and nothing else.
+func TestOthersResults(t *testing.T) {
+	b := newBench(t)
+	r, err := b.host.Session("other", "theirs").Call(t.Context(), tool.Call{Tool: "long", Args: json.RawMessage(`{"n": 10000}`)})
+	if err != nil || r.Ref == nil {
+		t.Fatal(r.Err, err)
+	}
+	out := b.run(t, fmt.Sprintf("return String(await tools.count({text: '@result:%s'}))", r.Ref.UUID))
+	if out.Result.Err == nil || strings.Contains(out.Result.Err.Error(), "98900") {
+		t.Errorf("it reads the result of somebody else: %+v", out.Result)
+	}
+}
