@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,6 +65,27 @@ func TestMatchesAreBounded(t *testing.T) {
 	m := decoded[api.TextMatches](t, s.get("/api/archives/"+s.kept(strings.Repeat("a", 2<<20))+"/matches?q=a&limit=1000000"))
 	if len(m.Matches) != 10_000 || m.Total != 100_000 || !m.More || m.Next != 10_000 {
 		t.Errorf("%d of %d hits, more %v, next %d", len(m.Matches), m.Total, m.More, m.Next)
+	}
+}
+
+// An expression cannot take a processor for minutes, and a text is found in linear time.
+func TestExpensiveSearches(t *testing.T) {
+	s := newServer(t, replay.New())
+	uuid := s.kept(strings.Repeat("a", 8<<20))
+	at := "/api/archives/" + uuid + "/matches?q="
+	for _, expr := range []string{".{0,100}z", "(a|b){500}c", "[a-z]{0,50}[a-z]{0,50}z"} {
+		if a := s.get(at + url.QueryEscape(expr) + "&regex=true"); a.code(t) != "bad_query" {
+			t.Errorf("%s: %d %.200s", expr, a.status, a.body)
+		}
+		if a := s.post("/api/cut", `{"uuid":"`+uuid+`","keep":[`+quoted(expr)+`]}`); a.code(t) != "bad_body" {
+			t.Errorf("%s: %d %.200s", expr, a.status, a.body)
+		}
+	}
+	if m := decoded[api.TextMatches](t, s.get(at+strings.Repeat("A", 999)+"b")); m.Total != 0 {
+		t.Errorf("%d hits", m.Total)
+	}
+	if m := decoded[api.TextMatches](t, s.get(at+"a%2Bz&regex=true")); m.Total != 0 {
+		t.Errorf("%d hits", m.Total)
 	}
 }
 

@@ -29,7 +29,8 @@ type Archives struct {
 	// Sees reports whether a principal may call a tool.
 	Sees func(principal, tool string) bool
 
-	large sync.Mutex // held during work on a large text: one at a time
+	once  sync.Once
+	large chan struct{} // has room for the one request that works on a large text
 }
 
 // Routes returns the routes.

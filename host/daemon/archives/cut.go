@@ -32,48 +32,50 @@ func (a *Archives) cut(w http.ResponseWriter, r *http.Request) error {
 	if err := checkCut(body); err != nil {
 		return err
 	}
-	res, err := a.cutResult(r, body)
+	res, done, err := a.cutResult(r, body)
 	if err != nil {
 		return err
+	}
+	defer done()
+	if steps(body.Keep...)*len(res.Whole()) > mostSteps {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write shorter ones, or fewer", "the expressions of keep are too large for a text of %d bytes", len(res.Whole()))
 	}
 	chars := 0
 	if body.Agent != nil {
 		chars, _ = limit.Agent(body.Agent, 0)
 	}
 	l, by := a.Host.LimitsIf(res.Tool, body.Limits(), chars)
-	var out api.CutText
-	a.alone(len(res.Whole()), func() {
-		res.Shown = limit.Fit(res, l, by)
-		text := limit.Render(res, body.Locale)
-		out = api.CutTextOf(res, text, new(agent.Estimator).Tokens(text), l, by)
-	})
-	httpjson.Write(w, http.StatusOK, out)
+	res.Shown = limit.Fit(res, l, by)
+	text := limit.Render(res, body.Locale)
+	httpjson.Write(w, http.StatusOK, api.CutTextOf(res, text, new(agent.Estimator).Tokens(text), l, by))
 	return nil
 }
 
-// cutResult returns the result that a body is about, before its cut.
-func (a *Archives) cutResult(r *http.Request, body api.CutBody) (tool.Result, error) {
+// cutResult returns the result that a body is about, before its cut, when it may be worked
+// on. The caller must call done, unless there is an error.
+func (a *Archives) cutResult(r *http.Request, body api.CutBody) (res tool.Result, done func(), err error) {
 	who := access.Principal(r)
 	sees := func(name string) bool { return a.Sees(who, name) }
 	if _, ok := a.Host.Tool(body.Tool); body.Tool != "" && (!ok || !sees(body.Tool)) {
-		return tool.Result{}, a.Host.NoTool(body.Tool, false, sees)
+		return res, nil, a.Host.NoTool(body.Tool, false, sees)
 	}
 	if body.Text != nil {
-		res := tool.Result{Tool: body.Tool, Ref: &tool.Ref{UUID: sampleUUID}}
-		return res.WithWhole(limit.Normalise([]byte(*body.Text))), nil
+		done, err = a.alone(r.Context(), len(*body.Text))
+		res = tool.Result{Tool: body.Tool, Ref: &tool.Ref{UUID: sampleUUID}}
+		return res.WithWhole(limit.Normalise([]byte(*body.Text))), done, err
 	}
-	page, err := a.whole(r, body.UUID)
+	page, done, err := a.whole(r, body.UUID)
 	if err != nil {
-		return tool.Result{}, err
+		return res, nil, err
 	}
-	res := tool.Result{Tool: page.Entry.Tool, Ref: page.Entry.Ref()}
+	res = tool.Result{Tool: page.Entry.Tool, Ref: page.Entry.Ref()}
 	switch {
 	case body.Tool != "":
 		res.Tool = body.Tool
 	case !sees(res.Tool):
 		res.Tool = ""
 	}
-	return res.WithWhole(page.Text), nil
+	return res.WithWhole(page.Text), done, nil
 }
 
 // checkCut refuses a body that cannot be meant.

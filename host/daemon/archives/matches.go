@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"regexp/syntax"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/daemon/api"
@@ -25,18 +27,42 @@ const (
 // largeText is the length in bytes from which work on one text excludes work on another.
 const largeText = 1 << 20
 
-// alone runs work on a text of n bytes.
-func (a *Archives) alone(n int, work func()) {
-	if n >= largeText {
-		a.large.Lock()
-		defer a.large.Unlock()
+// mostSteps bounds the work of expressions: their instructions times the bytes of the text.
+// At worst, a step takes some 30 ns.
+const mostSteps = 500_000_000
+
+// alone waits until a request may work on a text of n bytes. The caller must call done. The
+// error is that of ctx.
+func (a *Archives) alone(ctx context.Context, n int) (done func(), err error) {
+	if n < largeText {
+		return func() {}, nil
 	}
-	work()
+	a.once.Do(func() { a.large = make(chan struct{}, 1) })
+	select {
+	case a.large <- struct{}{}:
+		return func() { <-a.large }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// steps returns the instructions of expressions; those that are invalid have none.
+func steps(exprs ...string) (n int) {
+	for _, e := range exprs {
+		re, err := syntax.Parse(e, syntax.Perl)
+		if err != nil {
+			continue
+		}
+		if prog, err := syntax.Compile(re.Simplify()); err == nil {
+			n += len(prog.Inst)
+		}
+	}
+	return n
 }
 
 // matches finds all hits in one archived result.
 func (a *Archives) matches(w http.ResponseWriter, r *http.Request) error {
-	expr, err := expression(r)
+	q, err := queryOf(r)
 	if err != nil {
 		return err
 	}
@@ -48,13 +74,16 @@ func (a *Archives) matches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.whole(r, r.PathValue("uuid"))
+	page, done, err := a.whole(r, r.PathValue("uuid"))
 	if err != nil {
 		return err
 	}
-	s := textSearch{expr: expr, skip: skip, most: min(most, mostMatches)}
-	a.alone(len(page.Text), func() { err = s.run(r.Context(), page.Text) })
-	if err != nil {
+	defer done()
+	if q.expr != nil && q.steps*len(page.Text) > mostSteps {
+		return api.Problemf(http.StatusBadRequest, "bad_query", "write a shorter one, or leave regex out to find the text itself", "the expression is too large for a text of %d bytes", len(page.Text))
+	}
+	s := textSearch{query: q, skip: skip, most: min(most, mostMatches)}
+	if s.run(r.Context(), page.Text) != nil {
 		return nil // the client has disconnected
 	}
 	out := api.TextMatches{Matches: s.found, Total: s.total, More: s.more, Lines: page.Entry.Lines}
@@ -65,38 +94,79 @@ func (a *Archives) matches(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// expression returns what a request searches for.
-func expression(r *http.Request) (*regexp.Regexp, error) {
-	q := r.URL.Query().Get("q")
-	isExpr, err := params.Bool(r, "regex", false)
-	if err != nil {
-		return nil, err
-	}
-	exact, err := params.Bool(r, "case", false)
-	switch {
-	case err != nil:
-		return nil, err
-	case q == "":
-		return nil, api.Problemf(http.StatusBadRequest, "bad_query", "add q=TEXT", "nothing to search for is given")
-	case utf8.RuneCountInString(q) > mostQuery:
-		return nil, api.Problemf(http.StatusBadRequest, "bad_query", "search for less", "q is longer than %d characters", mostQuery)
-	}
-	if !isExpr {
-		q = regexp.QuoteMeta(q)
-	}
-	if !exact {
-		q = "(?i)" + q
-	}
-	expr, err := regexp.Compile(q)
-	if err != nil {
-		return nil, api.Problemf(http.StatusBadRequest, "bad_query", "write an RE2 expression, or leave regex out to find the text itself", "%q is not a regular expression", api.Clip(r.URL.Query().Get("q"), 80))
-	}
-	return expr, nil
+// A query is what a request searches for: an expression with its number of instructions,
+// or else a text, folded unless case matters.
+type query struct {
+	expr  *regexp.Regexp
+	steps int
+	text  string
+	exact bool
 }
 
-// A textSearch finds the hits of an expression, line by line.
+func queryOf(r *http.Request) (q query, err error) {
+	q.text = r.URL.Query().Get("q")
+	isExpr, err := params.Bool(r, "regex", false)
+	if err != nil {
+		return q, err
+	}
+	q.exact, err = params.Bool(r, "case", false)
+	switch {
+	case err != nil:
+		return q, err
+	case q.text == "":
+		return q, api.Problemf(http.StatusBadRequest, "bad_query", "add q=TEXT", "nothing to search for is given")
+	case utf8.RuneCountInString(q.text) > mostQuery:
+		return q, api.Problemf(http.StatusBadRequest, "bad_query", "search for less", "q is longer than %d characters", mostQuery)
+	case !isExpr && !q.exact:
+		q.text = folded(q.text)
+	}
+	if !isExpr {
+		return q, nil
+	}
+	expr := q.text
+	if !q.exact {
+		expr = "(?i)" + expr
+	}
+	if q.expr, err = regexp.Compile(expr); err != nil {
+		return q, api.Problemf(http.StatusBadRequest, "bad_query", "write an RE2 expression, or leave regex out to find the text itself", "%q is not a regular expression", api.Clip(q.text, 80))
+	}
+	q.steps = steps(expr)
+	return q, nil
+}
+
+// folded returns a text in lower case, in as many bytes: letters whose lower case has
+// another length stay as they are.
+func folded(s string) string {
+	return strings.Map(func(r rune) rune {
+		if l := unicode.ToLower(r); utf8.RuneLen(l) == utf8.RuneLen(r) {
+			return l
+		}
+		return r
+	}, s)
+}
+
+// find returns up to n hits in a line, as pairs of bytes.
+func (q query) find(line string, n int) (hits [][]int) {
+	if q.expr != nil {
+		return q.expr.FindAllStringIndex(line, n)
+	}
+	if !q.exact {
+		line = folded(line)
+	}
+	for at := 0; len(hits) < n; {
+		i := strings.Index(line[at:], q.text)
+		if i < 0 {
+			break
+		}
+		hits = append(hits, []int{at + i, at + i + len(q.text)})
+		at += i + len(q.text)
+	}
+	return hits
+}
+
+// A textSearch finds the hits of a query, line by line.
 type textSearch struct {
-	expr       *regexp.Regexp
+	query
 	skip, most int // hits of the answer
 	total      int
 	more       bool // there are more than mostCounted
@@ -120,7 +190,7 @@ func (s *textSearch) run(ctx context.Context, text string) error {
 // no other, once.
 func (s *textSearch) line(n int, line string) {
 	pos := place{line: line}
-	all := s.expr.FindAllStringIndex(line, mostCounted-s.total+1)
+	all := s.find(line, mostCounted-s.total+1)
 	before := s.total
 	for i, at := range all {
 		if at[0] == at[1] && (i < len(all)-1 || s.total > before) {

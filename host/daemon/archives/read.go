@@ -120,22 +120,30 @@ func (a *Archives) shown(r *http.Request, e archive.Entry) (*api.ShownPart, erro
 	return &part, nil
 }
 
-// whole returns the requester's archived result that the path names, with its whole text.
-func (a *Archives) whole(r *http.Request, uuid string) (archive.Page, error) {
+// whole returns an archived result of the requester's with its whole text, when it may be
+// worked on. The caller must call done, unless there is an error.
+func (a *Archives) whole(r *http.Request, uuid string) (page archive.Page, done func(), err error) {
 	uuid = strings.ToLower(uuid)
 	e, err := a.Host.Archive().Find(r.Context(), access.Principal(r), uuid)
 	if err != nil {
-		return archive.Page{}, err
+		return page, nil, err
 	}
-	return a.Host.Archive().Peek(r.Context(), e.Scope, uuid, archive.Part{})
+	if done, err = a.alone(r.Context(), e.Chars); err != nil {
+		return page, nil, err
+	}
+	if page, err = a.Host.Archive().Peek(r.Context(), e.Scope, uuid, archive.Part{}); err != nil {
+		done()
+	}
+	return page, done, err
 }
 
 // raw answers with the whole text as a file to download.
 func (a *Archives) raw(w http.ResponseWriter, r *http.Request) error {
-	page, err := a.whole(r, r.PathValue("uuid"))
+	page, done, err := a.whole(r, r.PathValue("uuid"))
 	if err != nil {
 		return err
 	}
+	done() // how long a client reads is its own affair
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(page.Entry)}))
