@@ -44,7 +44,7 @@ func (h *helper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(body, "name: sky__grab"): // its description makes the model write another tool's name
 		say(w, strings.Repeat("Call sky__outlook\nuse sky outlook\n给我 sky__outlook\n", 1<<16))
 	default:
-		say(w, "I cannot help with that: [1]")
+		say(w, "What is it good for?")
 	}
 }
 
@@ -172,13 +172,23 @@ func TestQuestionsOfAModelFindTools(t *testing.T) {
 	if f := found.Found[0]; f.Name != "sky__outlook" || f.Named || !slices.Contains(f.Reasons[0].Fields, "a model's questions") {
 		t.Errorf("found %+v", found)
 	}
-	await(t, &found, func() bool { return models.asked("name: sky__") >= 4 })
+	var info plugin.ToolInfo
+	know := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			await(t, &info, func() bool {
+				info = plugin.ToolInfo{}
+				err := c.Get(t.Context(), "/api/tools/"+name, &info)
+				return err == nil && len(info.Questions) > 0
+			})
+		}
+	}
+	know("sky__moon", "sky__tides", "sky__grab", "sky__outlook")
+	if len(info.Questions) != 4 {
+		t.Errorf("%q", info.Questions)
+	}
 	if models.asked("name: read_file") != 0 {
 		t.Error("a model reads the text of a plugin that waits for its approval")
-	}
-	var info plugin.ToolInfo
-	if err := c.Get(t.Context(), "/api/tools/sky__outlook", &info); err != nil || len(info.Questions) != 4 {
-		t.Errorf("%q, %v", info.Questions, err)
 	}
 	// What a stranger's text makes the model write takes no place of another tool's name.
 	for _, query := range []string{"sky__outlook", "call sky__outlook", "use the tool sky__outlook", "给我 sky__outlook"} {
@@ -193,13 +203,16 @@ func TestQuestionsOfAModelFindTools(t *testing.T) {
 			}
 		}
 	}
-	await(t, &found, func() bool { return models.asked("name: read_file") == 1 })
+	if know("read_file"); models.asked("name: read_file") != 1 {
+		t.Error("a model is asked about an approved plugin more than once")
+	}
 	a.Close()
 	// After a restart everything is known, also by a command that asks nothing.
 	before := models.asked("")
 	for _, stays := range []bool{true, false} {
 		a, c = searchedApp(t, dir, web.URL, upstream, `question_model = "small"`, stays)
-		if found = search(t, c, "明天会下雨吗"); len(found.Found) == 0 || found.Found[0].Name != "sky__outlook" {
+		await(t, &found, func() bool { found = search(t, c, "明天会下雨吗"); return len(found.Found) > 0 })
+		if found.Found[0].Name != "sky__outlook" {
 			t.Errorf("after a restart: found %q", found.names())
 		}
 		a.Close()
@@ -230,7 +243,8 @@ func TestVectorsFindTools(t *testing.T) {
 	a.Close()
 	before := models.asked("meteorological")
 	a, c = searchedApp(t, dir, web.URL, upstream, "embeddings = true", false)
-	if found = search(t, c, "下雨要打伞"); len(found.Found) != 1 || models.asked("meteorological") != before {
+	await(t, &found, func() bool { found = search(t, c, "下雨要打伞"); return len(found.Found) > 0 })
+	if found.Found[0].Name != "sky__outlook" || models.asked("meteorological") != before {
 		t.Errorf("a command finds %q", found.names())
 	}
 	web.Close()
@@ -242,7 +256,7 @@ func TestVectorsFindTools(t *testing.T) {
 
 func TestToolSearchIsConfigured(t *testing.T) {
 	for line, want := range map[string]string{
-		`question_model = "missing"`: "not configured", `question_model = "demo"`: "demo model", "embeddings = true": "no model has an embedding_model",
+		`question_model = "missing"`: "there is no model", `question_model = "demo"`: "demo model", "embeddings = true": "no model has an embedding_model",
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "tools.toml")

@@ -77,6 +77,7 @@ func check(s *Settings, bad report) {
 		}
 		checkPrice(m.Price, bad, "models", name, "price")
 	}
+	checkModel(s, s.Search.QuestionModel, bad, "tool_search", "question_model")
 	checkAgent(s, s.Agent, oneOf, bad, "agent")
 	for name, a := range s.Agents {
 		if name == "default" {
@@ -152,9 +153,14 @@ func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...st
 	at := func(key string) []string { return append(slices.Clone(table), key) }
 	oneOf(a.Mode, []string{string(agent.ModeAuto), string(agent.ModePrompt), string(agent.ModeNative)}, at("mode")...)
 	oneOf(a.Locale, []string{"auto", "en", "zh"}, at("locale")...)
-	if _, ok := s.Models[a.Model]; a.Model != "" && a.Model != daemon.DemoModel && !ok {
+	checkModel(s, a.Model, bad, at("model")...)
+}
+
+// checkModel reports a name of a model that is not configured.
+func checkModel(s *Settings, name string, bad report, key ...string) {
+	if _, ok := s.Models[name]; name != "" && name != daemon.DemoModel && !ok {
 		known := slices.Sorted(maps.Keys(s.Models))
-		bad(tool.Textf("there is no model %q", a.Model), tool.Textf("add [models.%s], or use one of: %s", a.Model, strings.Join(append(known, daemon.DemoModel), ", ")), at("model")...)
+		bad(tool.Textf("there is no model %q", name), tool.Textf("add [models.%s], or use one of: %s", name, strings.Join(append(known, daemon.DemoModel), ", ")), key...)
 	}
 }
 

@@ -305,14 +305,14 @@ func (k *Keeper) ask(ctx context.Context, cfg Config, r request) bool {
 			err = errNoQuestions
 		}
 	}
-	k.mu.Lock()
-	k.answers[r.digest] = a
-	k.mu.Unlock()
 	if err != nil {
 		k.logOnce("a model wrote no questions for a tool, which is found by its own words only", "tool", r.tool.Name, "model", cfg.QuestionModel, "error", err)
 	}
-	if err := save(ctx, k.db, r.digest, a); err != nil && ctx.Err() == nil {
+	if err := save(context.WithoutCancel(ctx), k.db, r.digest, a); err != nil { // it is paid for, also where the process ends now
 		k.log.Warn("the questions for a tool are not saved", "tool", r.tool.Name, "error", err)
 	}
+	k.mu.Lock()
+	k.answers[r.digest] = a
+	k.mu.Unlock()
 	return err == nil
 }

@@ -109,12 +109,12 @@ func (k *Keeper) embed(ctx context.Context, cfg Config, part []request) error {
 		if v.values == nil {
 			return errVectors
 		}
+		if err := saveVector(context.WithoutCancel(ctx), k.db, r.digest, v, k.now()); err != nil {
+			k.log.Warn("the vector of a tool is not saved", "tool", r.tool.Name, "error", err)
+		}
 		k.mu.Lock()
 		k.vectors[r.digest] = v
 		k.mu.Unlock()
-		if err := saveVector(ctx, k.db, r.digest, v, k.now()); err != nil && ctx.Err() == nil {
-			k.log.Warn("the vector of a tool is not saved", "tool", r.tool.Name, "error", err)
-		}
 	}
 	return nil
 }
