@@ -30,3 +30,21 @@ func TestInWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// What an approval wrote is taken back, unless somebody has changed the file since.
+func TestReplace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tools.toml")
+	a := &App{}
+	for _, now := range []string{"after", "changed"} {
+		if err := os.WriteFile(file, []byte(now), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, err := "before", a.replace(file, "after", "before")
+		if now == "changed" {
+			want = now
+		}
+		if got, _ := os.ReadFile(file); string(got) != want || (err != nil) != (now == "changed") {
+			t.Errorf("%s: %q, %v", now, got, err)
+		}
+	}
+}
