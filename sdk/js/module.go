@@ -92,7 +92,7 @@ func preludeFor(file string, origins *sourceMap) ([]byte, error) {
 	for _, c := range []struct {
 		mark  string
 		value any
-	}{{`const FILE = "tool.js"`, strings.ToValidUTF8(file, "?")}, {"const ORIGINS = null", origins}} {
+	}{{"const ORIGINS = null", origins}, {`const FILE = "tool.js"`, strings.ToValidUTF8(file, "?")}} { // JSON has no text like the second mark's
 		value, err := json.Marshal(c.value)
 		if err != nil || bytes.Count(prelude, []byte(c.mark)) != 1 {
 			return nil, errRuntime

@@ -64,9 +64,22 @@ func TestCutSourceMap(t *testing.T) {
 	if string(script) != "f();\n" || m == nil || m.Mappings != "AAAA" || !slices.Equal(m.Sources, []string{"main.ts", "lib/a.ts", "etc/x"}) {
 		t.Errorf("%q %+v", script, m)
 	}
-	for _, last := range []string{"", begins, begins + "!", of("[]"), of("{}"), of(`{"sources":1,"mappings":"A"}`), of(`{"mappings":"A"}`) + "\ng();", "//# sourceMappingURL=main.js.map"} {
+	if _, m := cutSourceMap([]byte(of(`{"sources":["` + strings.Repeat("a", 256) + `",null,"b"],"mappings":"AAAA"}`))); m == nil || !slices.Equal(m.Sources, []string{"", "", "b"}) {
+		t.Errorf("of a name without an end it makes %.99q", m)
+	}
+	for _, last := range []string{"", begins, begins + "!", of("[]"), of("{}"), of(`{"mappings":"AAAA"}`), of(`{"sources":1,"mappings":"A"}`), of(`{"mappings":"A"}`) + "\ng();", "//# sourceMappingURL=main.js.map"} {
 		if script, m := cutSourceMap([]byte("f();\n" + last)); m != nil || string(script) != "f();\n"+last {
 			t.Errorf("%q: %q %+v", last, script, m)
+		}
+	}
+}
+
+// A file and a source may be called like what the prelude is filled in at.
+func TestPreludeIsFilledInOnce(t *testing.T) {
+	p, err := preludeFor("const ORIGINS = null", &sourceMap{Sources: []string{`const FILE = "tool.js"`}, Mappings: "A"})
+	for _, want := range []string{`const FILE = "const ORIGINS = null";`, `const ORIGINS = {"sources":["const FILE = \"tool.js\""],"mappings":"A"};`} {
+		if err != nil || !bytes.Contains(p, []byte(want)) {
+			t.Errorf("it does not contain %s; %v", want, err)
 		}
 	}
 }

@@ -15,6 +15,9 @@ type sourceMap struct {
 	Mappings string   `json:"mappings"`
 }
 
+// maxName is how long a source's name may be, in bytes.
+const maxName = 255
+
 // inlineMap begins the line that bundlers put a source map into.
 var inlineMap = []byte("//# sourceMappingURL=data:application/json;base64,")
 
@@ -29,12 +32,16 @@ func cutSourceMap(script []byte) ([]byte, *sourceMap) {
 	}
 	var m sourceMap
 	data, err := base64.StdEncoding.AppendDecode(nil, encoded)
-	if err != nil || json.Unmarshal(data, &m) != nil || m.Mappings == "" {
+	if err != nil || json.Unmarshal(data, &m) != nil || m.Mappings == "" || len(m.Sources) == 0 {
 		return script, nil
 	}
 	for i, name := range m.Sources {
-		// Names are relative to the folder that the bundler wrote into, which is gone.
-		m.Sources[i] = strings.TrimPrefix(path.Clean("/"+name), "/")
+		// Names are relative to the folder that the bundler wrote into, which is gone. The
+		// prelude takes an empty one for unknown.
+		if name = strings.TrimPrefix(path.Clean("/"+name), "/"); len(name) > maxName {
+			name = ""
+		}
+		m.Sources[i] = name
 	}
 	return script[:start], &m
 }

@@ -213,3 +213,22 @@ func TestCommandsSpeakBothLanguages(t *testing.T) {
 		}
 	}
 }
+
+// TestLanguageOfNewTools: of weir plugin new --lang is the language of the tool, and before
+// the command it is that of messages.
+func TestLanguageOfNewTools(t *testing.T) {
+	for args, want := range map[string]string{
+		"--lang zh plugin new x --from nosuch.wasm":          "无法读取模块",
+		"--lang zh plugin new x --lang c --from nosuch.wasm": "--from 用于已经构建好的模块",
+		"plugin new x --template http --from nosuch.wasm":    "--from is for a module that is built",
+		"--lang zh plugin new x":                             "没有给出新工具的语言",
+		"plugin new x --lang JavaScript":                     "made x: a tool in JavaScript",
+	} {
+		t.Chdir(t.TempDir())
+		var out bytes.Buffer
+		run(t.Context(), strings.Fields(args), term.Env{In: strings.NewReader(""), Out: &out, Err: &out, Lookup: barely(t)})
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("weir %s says\n%swithout %q", args, out.String(), want)
+		}
+	}
+}

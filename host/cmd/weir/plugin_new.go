@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func pluginNewCmd(c *cli) *cobra.Command {
@@ -22,6 +23,12 @@ func pluginNewCmd(c *cli) *cobra.Command {
 			if len(args) == 1 {
 				spec.Name = args[0]
 			}
+			if spec.Language == string(tool.En) || spec.Language == string(tool.Zh) { // the language of messages, which stood before the command
+				spec.Language = ""
+			}
+			if module != "" && spec.Language+spec.Template != "" {
+				return usagef("leave out --from, or --lang and --template", "--from is for a module that is built, --lang and --template are for source")
+			}
 			if module != "" {
 				return c.pluginCommands().Wrap(dir, spec.Name, module)
 			}
@@ -32,8 +39,6 @@ func pluginNewCmd(c *cli) *cobra.Command {
 	f.StringVar(&spec.Language, "lang", "", c.helpf("the `LANGUAGE`: %s", strings.Join(author.Names(), ", ")))
 	f.StringVar(&spec.Template, "template", "", "what to begin with: basic (the default), http or files")
 	f.StringVar(&module, "from", "", "a `MODULE`, in place of a language: write a plugin.toml for the functions it exports")
-	cmd.MarkFlagsMutuallyExclusive("from", "lang")
-	cmd.MarkFlagsMutuallyExclusive("from", "template")
 	f.StringVar(&dir, "dir", "", "the folder to make (default: NAME in the current folder)")
 	return cmd
 }

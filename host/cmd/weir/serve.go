@@ -44,8 +44,10 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	defer cancel()
 	o.Quiet, o.Stays, o.Notice, o.Stop = false, true, nil, cancel // its log has the warnings
 	a, err := c.open(ctx, o)
-	if err != nil {
-		return err
+	for end := time.Now().Add(joinTime); err != nil; a, err = c.open(ctx, o) {
+		if b, busy := errors.AsType[*app.BusyError](err); busy && b.Daemon || !c.busy(ctx, err, end) {
+			return err
+		}
 	}
 	defer a.Close()
 	if addr == "" {

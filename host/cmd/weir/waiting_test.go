@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,50 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
+
+// A daemon that starts while another command ends waits for it, and not for a daemon.
+func TestADaemonWaitsForAnotherCommand(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	env := func(name string) (string, bool) { return dir, name == "HOME" }
+	data := filepath.Join(dir, "data")
+	p, err := config.Source{Data: data, Env: env}.Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := app.Lock(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	serve := func(out *locked) int {
+		return run(ctx, []string{"--data", data, "serve", "--addr", "127.0.0.1:0"}, term.Env{In: strings.NewReader(""), Out: out, Err: out, Lookup: env})
+	}
+	var first, second locked
+	ended := make(chan int, 1)
+	go func() { ended <- serve(&first) }()
+	await := func(what string) {
+		t.Helper()
+		for began := time.Now(); !strings.Contains(first.String(), what); time.Sleep(10 * time.Millisecond) {
+			if len(ended) > 0 || time.Since(began) > time.Minute {
+				t.Fatal(first.String())
+			}
+		}
+	}
+	await("waiting for another weir command")
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	await("#token=")
+	if code := serve(&second); code == 0 || strings.Contains(second.String(), "waiting for") {
+		t.Errorf("beside a daemon: exit %d: %s", code, second.String())
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit %d: %s", code, first.String())
+	}
+}
 
 // A command that begins while a daemon starts, or while another command ends, waits for
 // it and says so.

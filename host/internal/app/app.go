@@ -106,7 +106,6 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		env: newEnvironment(loaded.Secrets), opened: make(chan struct{}), rewatch: make(chan struct{}, 1),
 	}
 	a.native = newNativeCache(p, a.Log)
-	a.reportSkipped(loaded)
 	if a.Token, err = p.EnsureToken(); err != nil {
 		return nil, err
 	}
@@ -118,6 +117,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.lock, err = Lock(ctx, p); err != nil {
 		return nil, err
 	}
+	a.reportSkipped(loaded)
 	if a.tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, o.Version); err != nil {
 		return nil, err
 	}

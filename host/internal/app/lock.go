@@ -17,7 +17,10 @@ import (
 const LockTimeout = 500 * time.Millisecond
 
 // A BusyError says that another process uses the data folder. It may pass.
-type BusyError struct{ *msg.Problem }
+type BusyError struct {
+	*msg.Problem
+	Daemon bool // it is a daemon that answers
+}
 
 // Unwrap returns the problem.
 func (e *BusyError) Unwrap() error { return e.Problem }
@@ -38,10 +41,10 @@ func Lock(ctx context.Context, p config.Paths) (*flock.Flock, error) {
 	}
 	if !ok {
 		if c, at := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token}); c != nil {
-			return nil, &BusyError{msg.Usagef("", "a daemon (weir %s) runs at %s already, with the data folder %s", at.Command, c.URL(), p.Data).
+			return nil, &BusyError{Daemon: true, Problem: msg.Usagef("", "a daemon (weir %s) runs at %s already, with the data folder %s", at.Command, c.URL(), p.Data).
 				WithHint("use that one, give another folder with --data, or %v", at.Stopping())}
 		}
-		return nil, &BusyError{msg.Usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)}
+		return nil, &BusyError{Problem: msg.Usagef("wait for the other command to end", "another weir command uses the data folder %s", p.Data)}
 	}
 	_ = os.Remove(p.Address)
 	return l, nil

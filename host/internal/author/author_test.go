@@ -2,7 +2,9 @@ package author_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -153,8 +155,12 @@ func TestFromModule(t *testing.T) {
 	if err := os.WriteFile(text, []byte("hello"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	packed := filepath.Join(t.TempDir(), "packed.wasm")
+	if err := os.WriteFile(packed, wasmtest.New().Types(wasmtest.Func(nil, nil)).Functions(0).Exports(wasmtest.ExportFunc("a", 0)).Code(wasmtest.Body()).Custom(registry.SectionName, []byte("name = \"a\"")).Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	list, call := registry.ABIDescribe.Exports()
-	for _, bad := range []string{text, text + "2", module(), module(wasmtest.ExportFunc("f", 1)), module(wasmtest.ExportFunc(list, 0), wasmtest.ExportFunc(call, 0))} {
+	for _, bad := range []string{text, text + "2", packed, os.DevNull, module(), module(wasmtest.ExportFunc("f", 1)), module(wasmtest.ExportFunc(list, 0), wasmtest.ExportFunc(call, 0))} {
 		out := filepath.Join(t.TempDir(), "out")
 		if _, err := author.FromModule(out, "sample", bad); err == nil {
 			t.Errorf("it takes %s", bad)
@@ -290,6 +296,34 @@ func TestSourceOfTypeScript(t *testing.T) {
 	report, err := plugintest.Run(t.Context(), dir, plugintest.Config{CacheDir: guesttest.Cache(t)})
 	if err != nil || len(report.Problems) != 1 || !strings.HasSuffix(report.Problems[0].String(), "main.ts:6:1: TypeError: cannot read property 'x' of undefined") {
 		t.Errorf("%v, %v", report.Problems, err)
+	}
+}
+
+// TestSourceMaps: whatever a source map says, the error of its script is reported: with the
+// place in the source, or where the map does not make sense, in the script.
+func TestSourceMaps(t *testing.T) {
+	for i, tt := range []struct{ sources, mappings, want string }{
+		{`["main.ts"]`, "AAAA;" + strings.Repeat("AAAA,", 1000) + "AAEC", "main.ts:3:2: Error: no"},
+		{`["main.ts"]`, "AAAA;AA" + strings.Repeat("g", 30) + "BA", "main.js:2:11: Error: no"},
+		{`["main.ts"]`, "AAAA;AADA", "main.js:2:11: Error: no"},
+		{`[null, "main.ts"]`, "AAAA;AAAA", "main.js:2:11: Error: no"},
+		{`["main.ts"]`, "AAAA;ACAA", "main.js:2:11: Error: no"},
+		{`["main.ts"]`, "AAAA;!é,AAAA", "main.ts:1:1: Error: no"},
+	} {
+		dir := t.TempDir()
+		source := fmt.Sprintf(`{"version":3,"sources":%s,"mappings":"%s"}`, tt.sources, tt.mappings)
+		for name, text := range map[string]string{
+			"plugin.toml": "schema = 1\nname = \"a\"\nscript = \"main.js\"\n[[tool]]\nname = \"a\"\ndescription = \"d\"\n[tool.params]\ntype = \"object\"\n",
+			"main.js":     "export function a() {}\nthrow new Error('no');\n//# sourceMappingURL=data:application/json;base64," + base64.StdEncoding.EncodeToString([]byte(source)),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report, err := plugintest.Run(t.Context(), dir, plugintest.Config{CacheDir: guesttest.Cache(t)})
+		if err != nil || len(report.Problems) != 1 || !strings.HasSuffix(report.Problems[0].String(), tt.want) {
+			t.Errorf("%d: it says %v, %v; wanted %q", i, report.Problems, err, tt.want)
+		}
 	}
 }
 

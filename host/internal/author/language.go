@@ -52,10 +52,10 @@ func Languages() []Language {
 	return []Language{golang(), rust(), c(), assemblyScript(), javaScript(), typeScript()}
 }
 
-// Named returns a language by its name.
+// Named returns a language by its name or title, in any case.
 func Named(name string) (Language, bool) {
 	all := Languages()
-	i := slices.IndexFunc(all, func(l Language) bool { return l.Name == name })
+	i := slices.IndexFunc(all, func(l Language) bool { return strings.EqualFold(l.Name, name) || strings.EqualFold(l.Title, name) })
 	if i < 0 {
 		return Language{}, false
 	}

@@ -18,6 +18,9 @@ import (
 // parameters. What the tools do and take, their author completes. It returns the files'
 // names. Errors are *ErrNotEmpty, or about the module and files.
 func FromModule(dir, name, module string) ([]string, error) {
+	if st, err := os.Stat(module); err == nil && !st.Mode().IsRegular() {
+		return nil, msg.Errorf("%s is no file", module) // a pipe blocks, and a device has no end
+	}
 	wasm, err := os.ReadFile(module)
 	if err != nil {
 		return nil, msg.Errorf("the module cannot be read: %w", err)
@@ -25,6 +28,9 @@ func FromModule(dir, name, module string) ([]string, error) {
 	r, err := wasmcheck.Check(wasm, wasmcheck.DefaultLimits())
 	if err != nil {
 		return nil, msg.Errorf("%s is no module: %s", module, err)
+	}
+	if _, packed := r.Custom[registry.SectionName]; packed {
+		return nil, msg.Errorf("%s carries its manifest and needs no plugin.toml: put it into a plugin folder as it is", module)
 	}
 	if describesItself(r) {
 		return nil, msg.Errorf("%s lists its tools itself and needs no plugin.toml: put it into a plugin folder as it is", module)

@@ -81,7 +81,7 @@ func (c *Commands) buildProblem(dir string, err error) error {
 		if c.JSON {
 			c.Print(map[string]any{"error": map[string]string{"code": "build_failed", "message": f.Error(), "hint": strings.TrimSpace(f.Output)}})
 		}
-		c.Errf("weir: %s; its output is above\n", f)
+		c.Errf("weir: %s could not build the tool; its output is above\n", f.Program)
 		return term.ExitError(term.ExitFailed)
 	}
 	return err

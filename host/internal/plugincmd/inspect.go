@@ -9,7 +9,6 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
@@ -18,7 +17,10 @@ import (
 // Inspect prints everything about the plugin at path under this configuration. It
 // opens a host for the plugin alone and stores nothing.
 func (c *Commands) Inspect(ctx context.Context, path string) error {
-	pl, problems := registry.Check(path, c.Version)
+	pl, problems, err := c.check(ctx, path)
+	if err != nil {
+		return err
+	}
 	if c.Problems(problems) > 0 {
 		if c.JSON {
 			c.Print(validReport(path, pl, problems))

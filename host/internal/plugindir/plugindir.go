@@ -91,7 +91,6 @@ func Names(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// stray notes a module or script without a manifest.
 // lookInto adds a folder without a manifest if it holds a module or a script, or nothing.
 func (l *Listing) lookInto(name, path string) {
 	for _, ending := range []string{"*.wasm", "*.js"} {
@@ -110,6 +109,7 @@ func (l *Listing) lookInto(name, path string) {
 	}
 }
 
+// stray notes a module or script without a manifest, or an empty folder.
 func (l *Listing) stray(name, source, file string) {
 	if len(l.Stray) < maxStray {
 		l.Stray = append(l.Stray, Candidate{Name: name, Source: source, File: file})

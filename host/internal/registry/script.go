@@ -11,10 +11,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A plugin's file can be a JavaScript script. weir then builds a module from it,
-// and checks, hashes and runs that module. A weir with another JavaScript engine
-// builds a different module, which needs a new approval. Like a third party's, a
-// script's module is asked for what it has before it may run.
+// A plugin's file can be a script: weir builds a module of it, and checks, hashes and runs that. Another
+// JavaScript engine makes another module, which needs a new approval. It is asked for what it has first.
 
 func isScript(path string) bool { return strings.HasSuffix(path, ".js") }
 
@@ -23,20 +21,17 @@ func (p *Plugin) moduleOf(file []byte) ([]byte, error) {
 	if !p.IsScript() {
 		return file, nil
 	}
-	exports := p.Exports()
-	slices.Sort(exports)
-	return js.Module(filepath.Base(p.WasmPath), file, slices.Compact(exports)...)
+	return js.Module(filepath.Base(p.WasmPath), file, slices.Compact(slices.Sorted(slices.Values(p.Exports())))...)
 }
 
-// report returns the problems that a script's own report names: its top level has
-// run, in the sandbox.
+// report returns the problems that a script's own report names, of its top level's run.
 func (p *Plugin) report(d Description) (out []Problem) {
 	var r js.Report
 	if d.Err == nil {
 		d.Err = json.Unmarshal(d.Answer, &r)
 	}
 	at := p.WasmPath
-	if r.File != filepath.Base(at) && filepath.IsLocal(r.File) { // a source that the script was built of
+	if r.File != filepath.Base(at) && len(r.File) <= maxSaid && filepath.IsLocal(r.File) { // a source that the script was built of
 		at = filepath.Join(filepath.Dir(p.Source), r.File)
 	}
 	switch {
@@ -58,7 +53,11 @@ func (p *Plugin) IsScript() bool { return isScript(p.WasmPath) }
 
 // CheckScript asks a script's module what it has, and returns the problems of that.
 func (p *Plugin) CheckScript(ctx context.Context, describe Describer) []Problem {
-	return p.report(describe(ctx, []*Plugin{p})[0])
+	problems := p.report(describe(ctx, []*Plugin{p})[0])
+	for i := range problems {
+		problems[i] = problems[i].sanitize()
+	}
+	return problems
 }
 
 // indexKey returns the module's key in the index. For a script it includes the

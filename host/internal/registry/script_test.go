@@ -105,6 +105,7 @@ func TestScriptReport(t *testing.T) {
 		{"it threw", Description{Answer: []byte(`{"error":"SyntaxError: no","line":2,"column":7}`)}, "p.js:2:7: SyntaxError: no"},
 		{"a source of it threw", Description{Answer: []byte(`{"error":"Error: no","file":"lib/main.ts","line":2,"column":7}`)}, "p/lib/main.ts:2:7: Error: no"},
 		{"a file elsewhere threw", Description{Answer: []byte(`{"error":"Error: no","file":"../../etc/passwd","line":2,"column":7}`)}, "p/p.js:2:7: Error: no"},
+		{"a file without an end threw", Description{Answer: []byte(`{"error":"Error: no","file":"` + strings.Repeat("a", 2000) + `","line":2,"column":7}`)}, "p/p.js:2:7: Error: no"},
 		{"it threw nowhere", Description{Answer: []byte(`{"error":"boom","line":-2}`)}, "p.js: boom"},
 		{"it does not end", Description{Err: errors.New("it did not answer within 10s")}, "p.js: the top level of the script cannot run: it did not answer within 10s"},
 		{"it says nonsense", Description{Answer: []byte("[")}, "p.js: the top level of the script cannot run: "},
@@ -125,6 +126,23 @@ func TestScriptReport(t *testing.T) {
 		case tt.want != "" && tt.want != "pending" && (len(s.Refused) != 1 || !strings.Contains(got, tt.want)):
 			t.Errorf("%s: %s\nwanted %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// What a script says of itself may hold sequences that a terminal obeys.
+func TestScriptReportIsClean(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "plugin.toml"), scripted(`script = "p.js"`, "a"))
+	put(t, filepath.Join(dir, "p.js"), []byte("//"))
+	p, problems := Check(dir, "0.1.0")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	got := p.CheckScript(t.Context(), func(context.Context, []*Plugin) []Description {
+		return []Description{{Answer: []byte(`{"error":"Error: \u001b[31mno","file":"a\u001b.ts","line":1,"column":1}`)}}
+	})
+	if len(got) != 1 || strings.Contains(got[0].String(), "\x1b") || !strings.Contains(got[0].String(), "Error: ") {
+		t.Errorf("it says %q", got)
 	}
 }
 

@@ -190,7 +190,13 @@
 
   // An error that the tool did not mean, and the first line of the script in its stack: the
   // adapter calls the script tool.js, and the prelude's lines are no concern of its author's.
-  const said = (e) => (e instanceof Error ? `${e.name}: ${e.message}` : String(e));
+  function said(e) {
+    try {
+      return e instanceof Error ? `${e.name}: ${e.message}` : String(e);
+    } catch {
+      return "an object without a text";
+    }
+  }
   function where(e) {
     const at = e instanceof Error ? /\btool\.js:(\d+):(\d+)/.exec(e.stack ?? "") : null;
     return at === null ? [] : origin(Number(at[1]), Number(at[2]));
@@ -201,38 +207,33 @@
   }
 
   // The file, line and column of the source that a place of the script was made of: the last
-  // mapping of its line that begins at or before its column.
+  // mapping of its line that begins at or before its column. A number of a mapping is base64
+  // digits of five bits each, the lowest first, the sixth bit saying that more follow; its
+  // lowest bit is its sign. A map that does not make sense leaves the place as it is.
   function origin(line, column) {
     let found = [FILE, line, column];
     if (ORIGINS === null) return found;
-    let source = 0, row = 0, col = 0;
-    ORIGINS.mappings.split(";", line).forEach((mappings, i) => {
-      let start = 0;
-      for (const mapping of mappings.split(",")) {
-        const [step = 0, ...to] = numbers(mapping);
-        start += step;
-        if (to.length < 3) continue;
-        [source, row, col] = [source + to[0], row + to[1], col + to[2]];
-        if (i === line - 1 && start < column) found = [ORIGINS.sources[source] ?? FILE, row + 1, col + 1];
+    const digits = new Uint8Array(128); // by character: one more than its digit
+    for (let i = 0; i < 64; i++) digits["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".charCodeAt(i)] = i + 1;
+    const { sources, mappings } = ORIGINS;
+    const at = [0, 0, 0, 0]; // the column in the script; source, line and column of that
+    let row = 1, field = 0, value = 0, shift = 1;
+    for (let i = 0; i <= mappings.length && row <= line; i++) {
+      const c = mappings.charCodeAt(i);
+      const digit = digits[c] - 1;
+      if (digit >= 0) {
+        value += (digit & 31) * shift;
+        shift *= 32;
+        if (digit & 32) continue;
+        if (field < 4) at[field] += value % 2 ? -(value - 1) / 2 : value / 2;
+        field++, (value = 0), (shift = 1);
+        continue;
       }
-    });
-    return found;
-  }
-
-  // The numbers of one mapping: base64 digits of five bits each, the lowest first, the sixth
-  // bit saying that more follow; the lowest bit of a number is its sign.
-  function numbers(mapping) {
-    const out = [];
-    let value = 0, shift = 1;
-    for (const c of mapping) {
-      const digit = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".indexOf(c);
-      value += (digit & 31) * shift;
-      shift *= 32;
-      if (digit & 32) continue;
-      out.push(value % 2 ? -(value - 1) / 2 : value / 2);
-      [value, shift] = [0, 1];
+      if (field >= 4 && row === line && at[0] < column && sources[at[1]] && at[2] >>> 0 === at[2] && at[3] >>> 0 === at[3]) found = [sources[at[1]], at[2] + 1, at[3] + 1];
+      field = 0;
+      if (c === 59) row++, (at[0] = 0); // a semicolon ends a line
     }
-    return out;
+    return found;
   }
   const both = (en, zh, error) => [en + error, zh + error];
 
