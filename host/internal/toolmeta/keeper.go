@@ -236,7 +236,11 @@ func (k *Keeper) missing(ctx context.Context) missing {
 func (k *Keeper) compare() missing {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now, m := k.now(), missing{cfg: k.cfg}
+	m := missing{cfg: k.cfg}
+	if k.cfg.QuestionModel == "" && k.cfg.EmbeddingModel == "" && len(k.answers)+len(k.vectors) == 0 {
+		return m // as in most hosts
+	}
+	now := k.now()
 	k.asked.at(now)
 	k.read.at(now)
 	current, asks, reads := map[string]request{}, map[string]int{}, map[string]int{}
