@@ -151,7 +151,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	m, ok := set.Models[ask.Model]
 	if !ok {
 		p := api.Problemf(http.StatusBadRequest, "unknown_model", "", "there is no model named %q", api.Clip(ask.Model, 80))
-		p.Hint = tool.Textf("use one of: %s", strings.Join(slices.Sorted(maps.Keys(set.Models)), ", "))
+		p.Hint = tool.Textf("use one of: %s; a new one in tools.toml needs `weir reload`", strings.Join(slices.Sorted(maps.Keys(set.Models)), ", "))
 		return nil, p
 	}
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &s.tools

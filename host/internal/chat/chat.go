@@ -160,7 +160,7 @@ func (c *chat) checkModel(ctx context.Context) error {
 	if err != nil || slices.Contains(names, c.ask.Model) {
 		return err
 	}
-	return msg.Usagef("", "there is no model named %q", c.ask.Model).WithHint("use one of: %s", strings.Join(names, ", "))
+	return msg.Usagef("", "there is no model named %q", c.ask.Model).WithHint("use one of: %s; a new one in tools.toml needs `weir reload`", strings.Join(names, ", "))
 }
 
 func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
