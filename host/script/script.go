@@ -55,6 +55,17 @@ const (
 	DefaultScripts  = 4
 )
 
+// Bounds of what a script asks for and leaves, beside the calls.
+const (
+	// maxRequests is how often a script may ask the host: calls, texts, parts, searches.
+	maxRequests = 2000
+	// maxLogged is how much of what it logs is kept, in bytes.
+	maxLogged = 64 << 10
+	// maxOutput is how much of its answer is put together, in bytes: a byte more than the
+	// host keeps of one result.
+	maxOutput = 8<<20 + 1
+)
+
 // inlineChars is how long a text may be, in characters, that a result brings along.
 const inlineChars = 4000
 
@@ -119,6 +130,17 @@ type run struct {
 	names   map[string]bool
 	made    []Made
 	logged  []string
+	// What is counted against the bounds.
+	requests, logBytes int
+}
+
+// log keeps lines, as long as they are few.
+func (x *run) log(lines ...string) {
+	for _, l := range lines {
+		if x.logBytes += len(l) + 1; x.logBytes <= maxLogged {
+			x.logged = append(x.logged, l)
+		}
+	}
 }
 
 // Run runs a script to its end. The faults of the script are the Result's Err; an error
@@ -158,9 +180,12 @@ func (x *run) toEnd(ctx context.Context, vm *scriptvm.Script, state scriptvm.Sta
 	defer cancel() // ends the calls that the script does not await
 	answers, slots, pending := make(chan answered), make(chan struct{}, x.options.Parallel), 0
 	for {
-		x.logged = append(x.logged, state.Logged...)
+		x.log(state.Logged...)
 		if state.Done {
 			return state, nil
+		}
+		if x.requests += len(state.Wants); x.requests > maxRequests {
+			return state, errRequests
 		}
 		for _, w := range state.Wants {
 			pending++
@@ -194,6 +219,9 @@ func (x *run) toEnd(ctx context.Context, vm *scriptvm.Script, state scriptvm.Sta
 
 // errStuck says that a script waits for nothing that can come.
 var errStuck = errors.New("the script awaits a promise that nothing settles")
+
+// errRequests says that a script asked the host more than maxRequests times.
+var errRequests = errors.New("the script asks too often")
 
 // An answered is an answer, and what it says about the call.
 type answered struct {
@@ -335,7 +363,7 @@ func (x *run) call(ctx context.Context, w scriptvm.Want, a answered) answered {
 // finish archives what the script returned, and cuts it.
 func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error) {
 	if state.Waiting > 0 {
-		x.logged = append(x.logged, msg.In(x.Locale, tool.Textf("calls that the script did not await, and which are dropped: %d", state.Waiting)))
+		x.log(msg.In(x.Locale, tool.Textf("calls that the script did not await, and which are dropped: %d", state.Waiting)))
 	}
 	if f := state.Fault; f != nil {
 		hint := tool.Textf("correct the script")
@@ -344,6 +372,7 @@ func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error)
 		}
 		return x.end(tool.NewError(tool.Failed, tool.Textf("%s", f.Message), hint))
 	}
+	size := 0
 	var parts []string
 	for _, p := range state.Output {
 		text, err := x.whole(ctx, p)
@@ -351,6 +380,9 @@ func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error)
 			return x.end(tool.Errorf(tool.Failed, "return a text", "what the script returns cannot be read"))
 		}
 		parts = append(parts, text)
+		if size += len(text) + 1; size > maxOutput {
+			break
+		}
 	}
 	args, err := json.Marshal(map[string]string{"code": x.Source})
 	if err != nil {
@@ -383,6 +415,8 @@ func (x *run) failed(err error) (Outcome, error) {
 		return x.end(tool.Errorf(tool.TimedOut, "compute less, or in several scripts", "the script computes for too long"))
 	case errors.Is(err, scriptvm.ErrBroken):
 		return x.end(tool.Errorf(tool.OutOfMemory, "hold less at a time; r.part({…}) reads a part of a result", "the script has used up its memory"))
+	case errors.Is(err, errRequests):
+		return x.end(tool.Errorf(tool.TooLarge, "read more with each call or part", "a script may ask the host %d times", maxRequests))
 	case errors.Is(err, errStuck):
 		return x.end(tool.Errorf(tool.Failed, "await calls of tools alone", "the script awaits a promise that nothing settles"))
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -147,6 +148,40 @@ func TestCallsThatNobodyAwaits(t *testing.T) {
 	if out.Result.Err != nil || out.Result.Shown.Text != "done" || len(out.Calls) != 0 || !slices.Equal(out.Logged, []string{"calls that the script did not await, and which are dropped: 50"}) {
 		t.Errorf("%+v %d calls", out.Result, len(out.Calls))
 	}
+}
+
+// TestFloods: what a script asks for, logs and returns has bounds over the whole run.
+func TestFloods(t *testing.T) {
+	b := newBench(t)
+	for name, code := range map[string]string{
+		"one after the other": "const r = await tools.long({n: 3000}); for (;;) await r.part({lines: '1-1'})",
+		"all at once":         "for (let i = 0; i < 2500; i++) tools.echo({text: 'x'}); await new Promise(() => {})",
+	} {
+		if out := b.run(t, code); out.Result.Err == nil || out.Result.Err.Code != tool.TooLarge || len(out.Calls) > maxRequests {
+			t.Errorf("%s: %v, %d calls", name, out.Result.Err, len(out.Calls))
+		}
+	}
+	out := b.run(t, "for (let i = 0; i < 50; i++) { console.log('x'.repeat(5000)); await tools.echo({text: 'x'}) } return 1")
+	if size := len(strings.Join(out.Logged, "")); out.Result.Err != nil || size == 0 || size > maxLogged {
+		t.Errorf("%v, %d bytes are logged", out.Result.Err, size)
+	}
+	read := &counting{Archive: b.runner.archive}
+	b.runner.archive = read
+	out = b.run(t, "const r = await tools.long({n: 100000}); for (let i = 0; i < 100; i++) text(r)")
+	if r := out.Result; r.Err != nil || !r.Incomplete || read.wholes > 10 {
+		t.Errorf("for an answer of 100 MB it reads %d wholes of 1 MB, %v", read.wholes, r.Err)
+	}
+}
+
+// counting counts the wholes that are read.
+type counting struct {
+	Archive
+	wholes int
+}
+
+func (c *counting) Get(ctx context.Context, sc archive.Scope, uuid string) (archive.Entry, error) {
+	c.wholes++
+	return c.Archive.Get(ctx, sc, uuid)
 }
 
 func TestFailures(t *testing.T) {

@@ -29,6 +29,9 @@ type Options struct {
 	// StepTime is how long one Step may compute. 0 means DefaultStepTime; negative is an
 	// error.
 	StepTime time.Duration
+	// Time is how long all steps of a script may compute. 0 means DefaultTime; negative is
+	// an error.
+	Time time.Duration
 	// CacheDir holds compiled code between processes; empty: none is kept.
 	CacheDir string
 }
@@ -38,6 +41,7 @@ type Options struct {
 const (
 	DefaultMemory   = 64 << 20
 	DefaultStepTime = 5 * time.Second
+	DefaultTime     = 30 * time.Second
 	// MaxSource is how long a script may be, in bytes.
 	MaxSource = 256 << 10
 )
@@ -64,7 +68,7 @@ type Runtime struct {
 // Open compiles the engine and starts it once. The caller closes the Runtime when no
 // script runs.
 func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
-	if o.Memory < 0 || o.StepTime < 0 {
+	if o.Memory < 0 || o.StepTime < 0 || o.Time < 0 {
 		return nil, errors.New("the bounds of scripts are negative")
 	}
 	if o.Memory == 0 {
@@ -72,6 +76,9 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	}
 	if o.StepTime == 0 {
 		o.StepTime = DefaultStepTime
+	}
+	if o.Time == 0 {
+		o.Time = DefaultTime
 	}
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32((o.Memory + pageSize - 1) / pageSize)).WithCloseOnContextDone(true)
 	r := &Runtime{options: o}
@@ -176,5 +183,5 @@ func (r *Runtime) instance(ctx context.Context) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the engine of scripts cannot start: %w", err)
 	}
-	return &Script{runtime: r, module: m, functions: map[string]api.Function{}}, nil
+	return &Script{runtime: r, module: m, functions: map[string]api.Function{}, left: r.options.Time}, nil
 }

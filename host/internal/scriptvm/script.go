@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
@@ -16,7 +17,8 @@ import (
 var (
 	// ErrSource says that a source is too long or not UTF-8.
 	ErrSource = errors.New("the script is too long or not UTF-8")
-	// ErrTime says that a step computed for longer than Options.StepTime.
+	// ErrTime says that a step computed for longer than Options.StepTime, or all of them for
+	// longer than Options.Time.
 	ErrTime = errors.New("the script computes for too long")
 	// ErrBroken says that the engine met an error from which no script goes on: its memory
 	// is used up, or it has replaced what the engine needs.
@@ -28,8 +30,9 @@ type Script struct {
 	runtime   *Runtime
 	module    api.Module
 	functions map[string]api.Function
-	broken    error // what ended it; nil: it can go on
-	lines     int   // of the source; 0: not known
+	broken    error         // what ended it; nil: it can go on
+	lines     int           // of the source; 0: not known
+	left      time.Duration // of Options.Time
 }
 
 // A Want is one thing that a script asks of the host.
@@ -171,10 +174,12 @@ func (s *Script) step(parent context.Context, do func(context.Context) error) (S
 	if s.broken != nil {
 		return State{}, s.broken
 	}
-	// QuickJS stops at nine tenths of it, the module at all of it.
-	ctx, cancel := context.WithTimeout(parent, s.runtime.options.StepTime)
+	// QuickJS stops a tenth of StepTime before it, the module at its end.
+	ctx, cancel := context.WithTimeout(parent, min(s.runtime.options.StepTime, s.left))
 	defer cancel()
+	began := time.Now()
 	state, err := s.run(ctx, do)
+	s.left -= time.Since(began)
 	switch {
 	case err == nil:
 		return state, nil

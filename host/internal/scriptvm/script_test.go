@@ -196,6 +196,25 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A script that asks again and again computes for no longer than Options.Time in all.
+func TestTimeOfAllSteps(t *testing.T) {
+	r, err := Open(t.Context(), Options{StepTime: time.Second, Time: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.WithoutCancel(t.Context()))
+	s, state, err := r.Start(t.Context(), "for (;;) { await tools.echo({}); for (let i = 0; i < 200000; i++); }", Setting{})
+	for n := 0; err == nil; n++ {
+		if n == 100_000 {
+			t.Fatal("it goes on for ever")
+		}
+		state, err = s.Step(t.Context(), []Answer{tools(state.Wants[0])})
+	}
+	if !errors.Is(err, ErrTime) {
+		t.Error(err)
+	}
+}
+
 // A snapshot goes on in another instance as if nothing had been.
 func TestSnapshot(t *testing.T) {
 	r := open(t)
