@@ -176,9 +176,21 @@
   }
   const fail = (error) => (error === EXIT ? finish() : (state = { done: true, error: describe(error), waiting: waiting.size }));
 
+  // Every script starts with the same state: the host's seed makes random numbers differ.
+  function seeded(seed) {
+    const step = () => {
+      seed = (seed + 0x6d2b79f5) | 0;
+      let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return (t ^ (t >>> 14)) >>> 0;
+    };
+    return () => ((step() >>> 5) * 0x4000000 + (step() >>> 6)) / 0x20000000000000;
+  }
+
   return function dispatch(what, a, b) {
     if (what === "run") {
       const setting = parse(b);
+      Math.random = seeded(setting.seed ?? 0);
       names = freeze(setting.tools ?? []);
       defineProperty(globalThis, "args", { value: freeze(setting.args ?? {}), enumerable: true });
       try {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,14 @@ type Options struct {
 	Time time.Duration
 	// CacheDir holds compiled code between processes; empty: none is kept.
 	CacheDir string
+	// Files are the engine; the zero value: that of this weir.
+	Files Files
+}
+
+// Files are what a Runtime is made of, beside its bounds.
+type Files struct {
+	Engine  []byte // QuickJS as WebAssembly
+	Prelude []byte // in JavaScript
 }
 
 // Defaults of Options, and the bound of a source. A script that holds a text of 8 MiB and
@@ -57,6 +66,7 @@ const (
 // methods may be called by several goroutines at a time.
 type Runtime struct {
 	options  Options
+	files    Files
 	cache    wazero.CompilationCache // nil: none
 	runtime  wazero.Runtime
 	module   wazero.CompiledModule
@@ -81,7 +91,10 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 		o.Time = DefaultTime
 	}
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32((o.Memory + pageSize - 1) / pageSize)).WithCloseOnContextDone(true)
-	r := &Runtime{options: o}
+	if o.Files.Engine == nil {
+		o.Files = Files{quickjs, prelude}
+	}
+	r := &Runtime{options: o, files: o.Files}
 	if o.CacheDir != "" {
 		if r.cache, err = wazero.NewCompilationCacheWithDir(o.CacheDir); err != nil {
 			return nil, err
@@ -100,12 +113,21 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	if err := r.exportHost(ctx); err != nil {
 		return nil, err
 	}
-	if r.module, err = r.runtime.CompileModule(ctx, quickjs); err != nil {
+	if r.module, err = r.runtime.CompileModule(ctx, r.files.Engine); err != nil {
 		return nil, err
 	}
-	r.digest = sha256.Sum256(slices.Concat(quickjs, prelude))
 	return r, r.boot(ctx)
 }
+
+// Files returns what the Runtime is made of. They must not be changed.
+func (r *Runtime) Files() Files { return r.files }
+
+// Memory returns the bound of a script's memory, in bytes.
+func (r *Runtime) Memory() int { return r.options.Memory }
+
+// Digest identifies the state in which every script starts: a snapshot can be resumed by a
+// Runtime of the same one, and by no other.
+func (r *Runtime) Digest() string { return hex.EncodeToString(r.digest[:]) }
 
 // Close frees the compiled engine. Scripts of it must not be used after that.
 func (r *Runtime) Close(ctx context.Context) error {
@@ -139,7 +161,8 @@ func (r *Runtime) exportHost(ctx context.Context) error {
 
 // boot starts the engine and the prelude, and keeps the state.
 func (r *Runtime) boot(ctx context.Context) error {
-	s, err := r.instance(ctx)
+	// Every process comes to the same image: a snapshot is the difference from it.
+	s, err := r.instanceWith(ctx, wazero.NewModuleConfig().WithRandSource(zeros{}))
 	if err != nil {
 		return err
 	}
@@ -157,7 +180,7 @@ func (r *Runtime) boot(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := s.eval(ctx, prelude, "prelude.js")
+	f, err := s.eval(ctx, r.files.Prelude, "prelude.js")
 	if err != nil {
 		return err
 	}
@@ -173,13 +196,25 @@ func (r *Runtime) boot(ctx context.Context) error {
 		return errors.New("the engine has no memory")
 	}
 	r.image = slices.Clone(memory)
+	r.digest = sha256.Sum256(slices.Concat(r.files.Engine, r.files.Prelude, r.image))
 	return nil
+}
+
+// zeros is a source of zeros.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // instance returns a new instance, nothing of which has run.
 func (r *Runtime) instance(ctx context.Context) (*Script, error) {
-	m, err := r.runtime.InstantiateModule(ctx, r.module, wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime())
+	return r.instanceWith(ctx, wazero.NewModuleConfig().WithRandSource(rand.Reader).WithSysWalltime().WithSysNanotime())
+}
+
+func (r *Runtime) instanceWith(ctx context.Context, c wazero.ModuleConfig) (*Script, error) {
+	m, err := r.runtime.InstantiateModule(ctx, r.module, c.WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, fmt.Errorf("the engine of scripts cannot start: %w", err)
 	}

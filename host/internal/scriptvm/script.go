@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,6 +94,8 @@ type Setting struct {
 	Tools []string `json:"tools"`
 	// Args is a JSON object, the script's args; nil: an empty one.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Seed is what the script's random numbers begin with. 0 means one that Start chooses.
+	Seed uint32 `json:"seed,omitempty"`
 }
 
 // Check returns what is wrong in the syntax of a script; nil: nothing. Nothing runs. Errors
@@ -121,6 +124,9 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	s.lines = 1 + strings.Count(strings.TrimRight(source, "\n"), "\n")
 	if err := s.restore(r.image); err != nil {
 		return nil, State{}, errors.Join(err, s.Close(ctx))
+	}
+	if set.Seed == 0 {
+		set.Seed = rand.Uint32()
 	}
 	setting, err := json.Marshal(set)
 	if err != nil {

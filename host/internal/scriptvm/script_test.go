@@ -256,6 +256,61 @@ return m.get('k').join(';')`
 	}
 }
 
+// TestSnapshotElsewhere: a snapshot goes on in a Runtime that another process would have
+// opened, under the time that was left; a Runtime of other files refuses it.
+func TestSnapshotElsewhere(t *testing.T) {
+	r := open(t)
+	other, err := Open(t.Context(), Options{StepTime: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.WithoutCancel(t.Context()))
+	changed, err := Open(t.Context(), Options{Files: Files{r.Files().Engine, append([]byte("/* of another weir */ "), r.Files().Prelude...)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changed.Close(context.WithoutCancel(t.Context()))
+	s, state, err := r.Start(t.Context(), "\nconst all = await Promise.all([tools.echo({i: 1}), tools.echo({i: 2})]);\nthrow new Error(all.map(String).join())", Setting{Tools: []string{"echo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.WithoutCancel(t.Context()))
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if RuntimeOf(snapshot) != other.Digest() || other.Digest() == changed.Digest() || RuntimeOf(snapshot[:40]) != "" {
+		t.Errorf("it is of %s, not of %s", RuntimeOf(snapshot), other.Digest())
+	}
+	if _, err := changed.Resume(t.Context(), snapshot); !errors.Is(err, ErrSnapshot) {
+		t.Errorf("another engine takes it: %v", err)
+	}
+	resumed, err := other.Resume(t.Context(), snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resumed.Close(context.WithoutCancel(t.Context()))
+	if resumed.left != s.left || resumed.left >= r.options.Time {
+		t.Errorf("of its time is left %s, before %s", resumed.left, s.left)
+	}
+	state, err = resumed.Step(t.Context(), []Answer{tools(state.Wants[0]), tools(state.Wants[1])})
+	if f := state.Fault; err != nil || f == nil || f.Line != 3 || f.Message != `Error: {"i":1},{"i":2}` {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+// TestRandomNumbers: scripts start with the same state and have different random numbers.
+func TestRandomNumbers(t *testing.T) {
+	seen := map[string]bool{}
+	for range 20 {
+		got, _ := play(t, "const a = Array.from({length: 1000}, Math.random); return a.every((x) => x >= 0 && x < 1) && new Set(a).size === 1000 && a[999]", tools)
+		seen[got] = true
+	}
+	if len(seen) != 20 || seen["false"] {
+		t.Errorf("%v", seen)
+	}
+}
+
 func TestChangedSnapshot(t *testing.T) {
 	r := open(t)
 	s, _, err := r.Start(t.Context(), "await tools.echo({})", Setting{})

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -39,6 +41,8 @@ func (s *Script) Snapshot() ([]byte, error) {
 		}
 	}
 	body := binary.LittleEndian.AppendUint32(nil, uint32(len(memory)/chunk))
+	body = binary.LittleEndian.AppendUint32(body, uint32(s.lines))
+	body = binary.LittleEndian.AppendUint64(body, uint64(s.left))
 	body = append(body, s2.EncodeBetter(nil, append(changed, content...))...)
 	sum := sha256.Sum256(body)
 	return append(append(append([]byte(nil), s.runtime.digest[:]...), sum[:]...), body...), nil
@@ -55,16 +59,30 @@ func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) 
 	if err != nil {
 		return nil, err
 	}
+	body := snapshot[head:]
+	s.lines, s.left = int(binary.LittleEndian.Uint32(body[4:])), time.Duration(binary.LittleEndian.Uint64(body[8:]))
 	if err := s.restore(memory); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
 }
 
+// RuntimeOf returns the Digest of the Runtime that a snapshot needs; empty: it is no
+// snapshot.
+func RuntimeOf(snapshot []byte) string {
+	if len(snapshot) < head+fixed {
+		return ""
+	}
+	return hex.EncodeToString(snapshot[:sha256.Size])
+}
+
+// A snapshot begins with two digests, and the rest of it with three numbers: pages, lines
+// of the source, time left.
+const head, fixed = 2 * sha256.Size, 4 + 4 + 8
+
 // unpack returns the memory that a snapshot describes.
 func (r *Runtime) unpack(snapshot []byte) ([]byte, error) {
-	const head = 2 * sha256.Size
-	if len(snapshot) < head+4 || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
+	if len(snapshot) < head+fixed || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
 		return nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
 	}
 	body := snapshot[head:]
@@ -72,10 +90,10 @@ func (r *Runtime) unpack(snapshot []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
 	}
 	chunks := int(binary.LittleEndian.Uint32(body))
-	if n, err := s2.DecodedLen(body[4:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks {
+	if n, err := s2.DecodedLen(body[fixed:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks {
 		return nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
 	}
-	plain, err := s2.Decode(nil, body[4:])
+	plain, err := s2.Decode(nil, body[fixed:])
 	if err != nil || len(plain) < (chunks+7)/8 {
 		return nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
 	}
