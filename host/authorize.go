@@ -166,7 +166,7 @@ func (e exposure) HoldsPrivate(ctx context.Context) bool {
 // into a conversation. A tool that no longer exists may have done so.
 func (s *snapshot) mayRead(name string) bool {
 	switch name {
-	case tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool: // they show what the conversation has already
+	case tool.RunScript, tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool: // they show what the conversation has already
 		return false
 	}
 	t, found := s.tools[name]

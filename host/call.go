@@ -11,7 +11,6 @@ import (
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/callargs"
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -140,7 +139,7 @@ func (s *Session) resolve(snap *snapshot, c tool.Call) (t *boundTool, args argum
 		return nil, args, s.unknownTool(c.Tool)
 	}
 	args.size = len(c.Args)
-	s.h.withLargeText(args.size, func() { args.values, args.canonical, fail = callargs.Decode(c.Args) })
+	s.h.largeText.Do(args.size, func() { args.values, args.canonical, fail = callargs.Decode(c.Args) })
 	return t, args, fail
 }
 
@@ -228,7 +227,7 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail == nil {
-		s.h.withLargeText(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
+		s.h.largeText.Do(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
 		fail = t.checkAnswer(a)
 	}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
@@ -318,21 +317,4 @@ func (t *boundTool) checkAnswer(a answer.Answer) *tool.Error {
 		return tool.Errorf(tool.Failed, "try other arguments", "%s returned an empty answer", t.info.Spec.Name)
 	}
 	return nil
-}
-
-// largeText is the size in bytes from which a text occupies a core for ten
-// milliseconds and more.
-const largeText = 1 << 20
-
-// withLargeText runs f, which works on a text of n bytes. Large texts are processed
-// one at a time: if they occupied all cores, short calls would wait several of the
-// scheduler's time slices. Calls in worker processes have priority over them.
-func (h *Host) withLargeText(n int, f func()) {
-	if n < largeText {
-		f()
-		return
-	}
-	h.largeText.Lock()
-	defer h.largeText.Unlock()
-	cpusched.RunPreemptible(f)
 }

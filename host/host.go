@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/catalog"
+	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/memory"
@@ -49,7 +50,7 @@ type Host struct {
 	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index
 	memory    approval.Memory
-	largeText sync.Mutex         // see withLargeText
+	largeText cpusched.LargeTexts
 	running   *sched.Limiter     // slots for the guests that run
 	modules   *runner.Cache      // the loaded modules
 	lister    *runner.ToolLister // asks third-party plugins for their tools

@@ -39,12 +39,22 @@ func (s *Session) ingest(ctx context.Context, c tool.Call, whole []byte) (r tool
 		r.Err = tool.Errorf(tool.Denied, "give them to the model as they are", "results of %s are not archived again: they come from the archive", name)
 		return r
 	}
+	s.markPrivate() // the text may come from anywhere
+	return s.keep(ctx, s.h.toolNamed(name), c, whole, "")
+}
+
+// IngestAs is Ingest for a result that weir's own tool spec has made of others: under the
+// limits of that tool. note is a sentence that the model reads before the text.
+func (s *Session) IngestAs(ctx context.Context, spec tool.Spec, c tool.Call, whole []byte, note string) (tool.Result, error) {
+	return s.admit(ctx, c, func(ctx context.Context) tool.Result { return s.keep(ctx, s.h.newTool(spec, "", 0), c, whole, note) })
+}
+
+func (s *Session) keep(ctx context.Context, t *boundTool, c tool.Call, whole []byte, note string) tool.Result {
 	a := answer.DecodeText(whole)
 	if a.Cut {
 		a = s.markCut(a)
 	}
-	s.markPrivate() // the text may come from anywhere
-	t := s.h.toolNamed(name)
+	a.Note = strings.TrimSpace(note + " " + a.Note)
 	return s.summarise(ctx, t, c, s.record(ctx, t, c, a))
 }
 

@@ -22,10 +22,10 @@ const archiveOver = 1000
 // of it is shown cut, and this is the only cut in the host.
 func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
 	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
-	s.h.withLargeText(len(a.Text), func() {
+	s.h.largeText.Do(len(a.Text), func() {
 		l, by := t.within(c.MaxChars)
 		r.Shown = t.highlights.Fit(r, l, by)
-		if t.shouldArchive(r) {
+		if t.shouldArchive(r) || s.keepAll && r.Whole() != "" && t.info.Effective.Archive != tool.ArchiveNever {
 			r = s.archive(ctx, t, c, a, r)
 		}
 		if r.Sources == nil && !s.across {

@@ -19,7 +19,7 @@ import (
 // archived results in place of their references. A tool that writes does not get a
 // placeholder or a notice of this conversation as its text.
 func (s *Session) expandRefs(ctx context.Context, t *boundTool, args arguments) (input json.RawMessage, fail *tool.Error) {
-	s.h.withLargeText(args.size, func() { input, fail = s.inputOf(ctx, t, args) })
+	s.h.largeText.Do(args.size, func() { input, fail = s.inputOf(ctx, t, args) })
 	return input, fail
 }
 

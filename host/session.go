@@ -20,6 +20,7 @@ type Session struct {
 	across       bool              // reads the results of all of the principal's conversations
 	report       func(Progress)
 	thread       string // what the session archives belongs to it; empty: to none
+	keepAll      bool   // archives short results too
 }
 
 // Session binds calls to a principal and a conversation: what they archive can be
@@ -53,6 +54,13 @@ func (s *Session) AcrossConversations() *Session {
 func (s *Session) InThread(thread string) *Session {
 	out := *s
 	out.thread = thread
+	return &out
+}
+
+// KeepingAll returns the same session, which archives short results too.
+func (s *Session) KeepingAll() *Session {
+	out := *s
+	out.keepAll = true
 	return &out
 }
 

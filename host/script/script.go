@@ -21,13 +21,13 @@ import (
 )
 
 // Name is the tool that scripts are archived under.
-const Name = "run_script"
+const Name = tool.RunScript
 
 // A Session calls tools for a script. *host.Session is one. Its methods are called by
 // several goroutines at a time.
 type Session interface {
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
-	Ingest(ctx context.Context, c tool.Call, whole []byte) (tool.Result, error)
+	IngestAs(ctx context.Context, spec tool.Spec, c tool.Call, whole []byte, note string) (tool.Result, error)
 	FindTools(ctx context.Context, query string, n int) []string
 }
 
@@ -79,22 +79,22 @@ type Script struct {
 	Locale tool.Locale
 	// Args are what the script finds as args, a JSON object; nil: an empty one.
 	Args json.RawMessage
+	// As is the tool whose result the answer is: its name and limits; the zero value: run_script.
+	As tool.Spec
+	// Input is the call that asked for the script, as the archive keeps it; nil: the source.
+	Input json.RawMessage
+	// MaxChars is the limit of the agent that calls, as in tool.Call.
+	MaxChars int
 	// Called receives each call that has ended, one at a time; nil: they are dropped.
 	Called func(c tool.Call, r tool.Result, took time.Duration)
 }
 
 // A Made is one call that a script made.
-type Made struct {
-	Tool  string        `json:"tool"`
-	UUID  string        `json:"uuid,omitempty"` // of the archived whole
-	Chars int           `json:"chars"`
-	Took  time.Duration `json:"took"`
-	Fault string        `json:"fault,omitempty"` // a tool.Code
-}
+type Made = tool.Inner
 
 // An Outcome is what became of a script.
 type Outcome struct {
-	// Result is the answer as a tool's: archived, and cut.
+	// Result is the answer as a tool's: archived, and cut. Its Inner are the Calls.
 	Result tool.Result
 	Calls  []Made
 	Logged []string
@@ -315,7 +315,7 @@ func (x *run) refuse(a answered, fail *tool.Error) answered {
 	fail = msg.ToolError(x.Locale, fail)
 	a.Fault = &scriptvm.Fault{Code: string(fail.Code), Message: fail.Msg, Hint: fail.Hint}
 	if a.made.Tool != "" {
-		a.made.Fault = string(fail.Code)
+		a.made.Fault = fail.Code
 	}
 	return a
 }
@@ -384,12 +384,7 @@ func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error)
 			break
 		}
 	}
-	args, err := json.Marshal(map[string]string{"code": x.Source})
-	if err != nil {
-		return Outcome{}, err
-	}
-	r, err := x.session.Ingest(ctx, tool.Call{ID: x.CallID, Tool: Name, Args: args, Turn: x.Turn}, []byte(strings.Join(parts, "\n")))
-	return Outcome{Result: r, Calls: x.made, Logged: x.logged}, err
+	return x.keep(ctx, strings.Join(parts, "\n"))
 }
 
 // whole returns a part of the output: a text, or the whole of a result.
@@ -424,5 +419,6 @@ func (x *run) failed(err error) (Outcome, error) {
 }
 
 func (x *run) end(fail *tool.Error) (Outcome, error) {
-	return Outcome{Result: tool.Result{CallID: x.CallID, Tool: Name, Err: msg.ToolError(x.Locale, fail)}, Calls: x.made, Logged: x.logged}, nil
+	r := tool.Result{CallID: x.CallID, Tool: x.as().Name, Err: msg.ToolError(x.Locale, fail), Note: x.note(), Inner: x.made}
+	return Outcome{Result: r, Calls: x.made, Logged: x.logged}, nil
 }

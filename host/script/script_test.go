@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -84,7 +85,7 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close(t.Context()) })
-	return &bench{h, New(engine, h.Archive(), Options{}), h.Session("me", "conversation-1")}
+	return &bench{h, New(engine, h.Archive(), Options{}), h.Session("me", "conversation-1").KeepingAll()}
 }
 
 func (b *bench) run(t testing.TB, code string) Outcome {
@@ -134,10 +135,33 @@ func TestOneCut(t *testing.T) {
 	if err != nil || strings.Count(e.Full, "NEEDLE") != 3 || !strings.Contains(string(e.Input), "Promise.all") {
 		t.Errorf("of the script is kept: %v, %s", err, e.Input)
 	}
+	if told := limit.Render(r, tool.En); len(r.Inner) != 3 || strings.Count(told, "uuid") == 0 {
+		t.Errorf("%d inner calls; the model reads %s", len(r.Inner), told)
+	}
 	for _, c := range out.Calls {
+		if told := limit.Render(r, tool.En); !strings.Contains(told, c.UUID) || !strings.Contains(string(e.Input), c.UUID) {
+			t.Errorf("the uuid of %+v is not in %s, or not in %s", c, told, e.Input)
+		}
 		if e, err := b.host.Archive().Get(t.Context(), scope, c.UUID); err != nil || strings.Count(e.Full, "\n") != 9999 {
 			t.Errorf("of %+v is kept: %v", c, err)
 		}
+	}
+}
+
+// TestShortAnswer: a short answer and short results of its calls are in the archive too, and
+// reading what the script did needs no other entry.
+func TestShortAnswer(t *testing.T) {
+	b := newBench(t)
+	r := b.run(t, "console.log('so far'); try { await tools.fails({}) } catch {}; return 'got ' + await tools.echo({text: 'hi'})").Result
+	if r.Err != nil || r.Ref == nil || len(r.Inner) != 2 || r.Inner[0].Fault != tool.Denied || r.Inner[1].UUID == "" {
+		t.Fatalf("%+v", r)
+	}
+	scope := archive.Scope{Principal: "me", Conversation: "conversation-1"}
+	if e, err := b.host.Archive().Get(t.Context(), scope, r.Inner[1].UUID); err != nil || e.Full != "hi" {
+		t.Errorf("of the call: %q %v", e.Full, err)
+	}
+	if told := limit.Render(r, tool.Zh); !strings.Contains(told, "so far") || !strings.Contains(told, r.Inner[1].UUID) || !strings.HasSuffix(strings.TrimSpace(told), "got hi") {
+		t.Errorf("the model reads %q", told)
 	}
 }
 

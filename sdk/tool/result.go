@@ -59,8 +59,20 @@ type Result struct {
 	// Approval says who let the call run or kept it from running; nil: there was
 	// nothing to decide.
 	Approval *Approval `json:"approval,omitempty"`
+	// Inner are the calls that a script made, in the order in which it made them; nil:
+	// none, or the tool is no script.
+	Inner []Inner `json:"inner,omitempty"`
 
 	whole string
+}
+
+// An Inner is a call that a script made.
+type Inner struct {
+	Tool  string        `json:"tool"`
+	UUID  string        `json:"uuid,omitempty"` // of the archived whole; empty: there is none
+	Chars int           `json:"chars"`          // of the whole
+	Took  time.Duration `json:"took"`           // in nanoseconds
+	Fault Code          `json:"fault,omitempty"`
 }
 
 // Whole returns the complete normalised text, or what is shown after Release.

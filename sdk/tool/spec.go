@@ -80,8 +80,10 @@ const (
 )
 
 // Names of the tools that weir provides itself; no plugin can use them. The host
-// answers LoadHistory and SearchHistory; the agent and the MCP server answer the others.
+// answers LoadHistory and SearchHistory, the daemon RunScript; the agent and the MCP server
+// answer the others.
 const (
+	RunScript     = "run_script"
 	LoadHistory   = "load_tool_history"
 	SearchHistory = "search_tool_history"
 	DescribeTool  = "describe_tool"
@@ -92,7 +94,7 @@ const (
 // IsBuiltIn reports whether name is one of weir's own tools.
 func IsBuiltIn(name string) bool {
 	switch name {
-	case LoadHistory, SearchHistory, DescribeTool, FindTools, CallTool:
+	case RunScript, LoadHistory, SearchHistory, DescribeTool, FindTools, CallTool:
 		return true
 	}
 	return false

@@ -111,7 +111,7 @@ func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
 
 // play runs the script as the principal.
 func (s *Scripts) play(ctx context.Context, principal string, body api.ScriptBody, runner *script.Runner) (api.ScriptResult, error) {
-	session := s.Host.Session(host.Principal(principal), body.Conversation).In(body.Locale).Asking(nil)
+	session := s.Host.Session(host.Principal(principal), body.Conversation).In(body.Locale).Asking(nil).KeepingAll()
 	if body.Allow && principal == s.Current.Operator() {
 		session = session.ByPerson()
 	}
@@ -129,7 +129,7 @@ func (s *Scripts) play(ctx context.Context, principal string, body api.ScriptBod
 	s.called(scope, tool.Call{ID: out.Result.CallID, Tool: script.Name}, out.Result, took, body.Locale)
 	answer := api.ScriptResult{ToolCallResult: api.ResultOf(out.Result, took.Milliseconds(), body.Locale), Calls: []api.ScriptCall{}, Logged: append([]string{}, out.Logged...)}
 	for _, c := range out.Calls {
-		answer.Calls = append(answer.Calls, api.ScriptCall{Tool: c.Tool, UUID: c.UUID, Produced: c.Chars, ElapsedMS: c.Took.Milliseconds(), Code: c.Fault})
+		answer.Calls = append(answer.Calls, api.ScriptCall{Tool: c.Tool, UUID: c.UUID, Produced: c.Chars, ElapsedMS: c.Took.Milliseconds(), Code: string(c.Fault)})
 	}
 	s.Log.Info("script completed", "by", principal, "ok", answer.OK, "calls", len(out.Calls), "produced", answer.Produced, "shown", answer.Shown)
 	return answer, nil

@@ -52,8 +52,8 @@ func CheckUserName(name string) error {
 	return nil
 }
 
-// ownTools read what is the user's own.
-var ownTools = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}
+// ownTools read what is the user's own, or call only what the user sees.
+var ownTools = []string{tool.RunScript, tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}
 
 // Sees reports whether a tool is there for the user; nil: the operator, who sees
 // all.

@@ -34,7 +34,7 @@ const (
 )
 
 // reserved are the names of the tools that weir provides itself.
-var reserved = []string{tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}
+var reserved = []string{tool.RunScript, tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}
 
 // ParseManifest decodes the text of the manifest in file. It returns all problems,
 // in the order of the document. The Manifest is usable if no Problem is an error.

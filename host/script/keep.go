@@ -1,0 +1,108 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Bounds of the note with the calls of a script.
+const (
+	// mostNoted is how many calls a note names.
+	mostNoted = 25
+	// mostLogged is how much of what a script logs a note has, in bytes.
+	mostLogged = 400
+)
+
+// as returns the tool whose result the answer is.
+func (x *run) as() tool.Spec {
+	if x.As.Name == "" {
+		return tool.Spec{Name: Name, Output: Limits()}
+	}
+	return x.As
+}
+
+// Limits are those of a script's answer: of the agent that calls or the default for the
+// characters, and always in the archive.
+func Limits() tool.Limits { return tool.Limits{Archive: tool.ArchiveAlways} }
+
+// keep archives the answer, with the script and its calls in one entry, and cuts it.
+func (x *run) keep(ctx context.Context, answer string) (Outcome, error) {
+	input, err := x.input()
+	if err != nil {
+		return Outcome{}, err
+	}
+	c := tool.Call{ID: x.CallID, Tool: x.as().Name, Args: input, Turn: x.Turn, MaxChars: x.MaxChars}
+	r, err := x.session.IngestAs(ctx, x.as(), c, []byte(answer), x.note())
+	r.Inner = x.made
+	return Outcome{Result: r, Calls: x.made, Logged: x.logged}, err
+}
+
+// input is what the archive keeps beside the answer: what was asked for, the calls and
+// what was logged.
+func (x *run) input() (json.RawMessage, error) {
+	asked := x.Input
+	if asked == nil {
+		var err error
+		if asked, err = json.Marshal(map[string]string{"code": x.Source}); err != nil {
+			return nil, err
+		}
+	}
+	members := map[string]any{}
+	if err := json.Unmarshal(asked, &members); err != nil {
+		return nil, err
+	}
+	type call struct {
+		Tool  string    `json:"tool"`
+		UUID  string    `json:"uuid,omitempty"`
+		Chars int       `json:"chars"`
+		MS    int64     `json:"ms"`
+		Fault tool.Code `json:"fault,omitempty"`
+	}
+	calls := make([]call, 0, len(x.made))
+	for _, m := range x.made {
+		calls = append(calls, call{m.Tool, m.UUID, m.Chars, m.Took.Milliseconds(), m.Fault})
+	}
+	members["_calls"] = calls
+	if len(x.logged) > 0 {
+		members["_logged"] = x.logged
+	}
+	return json.Marshal(members)
+}
+
+// note tells the model which calls the script made, and by which uuid each whole can be
+// loaded; empty: it made none, and logged nothing.
+func (x *run) note() string {
+	var calls []string
+	failed := map[tool.Code]int{}
+	for _, m := range x.made {
+		switch {
+		case m.Fault != "":
+			failed[m.Fault]++
+		case m.UUID != "":
+			calls = append(calls, fmt.Sprintf("%s %s", m.Tool, m.UUID))
+		}
+	}
+	var out []string
+	if n := len(calls); n > 0 {
+		list := strings.Join(calls[:min(n, mostNoted)], ", ")
+		if n > mostNoted {
+			list += ", …"
+		}
+		out = append(out, msg.In(x.Locale, tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, list)))
+	}
+	if n := failed[tool.Denied]; n > 0 {
+		out = append(out, msg.In(x.Locale, tool.Textf("[%d calls of the script were denied]", n)))
+	}
+	if lines := strings.Join(x.logged, " | "); lines != "" {
+		if len(lines) > mostLogged {
+			lines = strings.ToValidUTF8(lines[:mostLogged], "") + "…"
+		}
+		out = append(out, msg.In(x.Locale, tool.Textf("[the script logged: %s]", lines)))
+	}
+	return strings.Join(out, " ")
+}
