@@ -65,7 +65,7 @@ func TestCutSourceMap(t *testing.T) {
 		t.Errorf("%q %+v", script, m)
 	}
 	if _, m := cutSourceMap([]byte(of(`{"sources":["` + strings.Repeat("a", 256) + `",null,"b"],"mappings":"AAAA"}`))); m == nil || !slices.Equal(m.Sources, []string{"", "", "b"}) {
-		t.Errorf("of a name without an end it makes %.99q", m)
+		t.Errorf("of a name without an end it makes %v", m)
 	}
 	for _, last := range []string{"", begins, begins + "!", of("[]"), of("{}"), of(`{"mappings":"AAAA"}`), of(`{"sources":1,"mappings":"A"}`), of(`{"mappings":"A"}`) + "\ng();", "//# sourceMappingURL=main.js.map"} {
 		if script, m := cutSourceMap([]byte("f();\n" + last)); m != nil || string(script) != "f();\n"+last {
@@ -74,10 +74,31 @@ func TestCutSourceMap(t *testing.T) {
 	}
 }
 
+// The starts of a source map are where its mappings begin, with what is known there, and
+// end where a number makes no sense.
+func TestStarts(t *testing.T) {
+	many := strings.Repeat("EACC,", startSpacing/5+1)
+	for _, tt := range []struct {
+		mappings string
+		want     []start
+	}{
+		{"", []start{}},
+		{"AAAA", []start{}},
+		{"AAAA,A;;EACC,", []start{{Row: 1}}},
+		{"A,AAAA,", []start{{Row: 1, Offset: 2}}},
+		{many + "D;;IACC;" + many, []start{{Row: 1, Column: 2}, {Row: 3, Column: 4, Offset: len(many) + 3, Before: [4]int{0, 0, 410, 410}}}},
+		{many + "ggggggggggggg;" + many, []start{{Row: 1, Column: 2}}},
+	} {
+		if got := startsOf(tt.mappings); !slices.Equal(got[:min(2, len(got))], tt.want) {
+			t.Errorf("%.20q: %+v", tt.mappings, got)
+		}
+	}
+}
+
 // A file and a source may be called like what the prelude is filled in at.
 func TestPreludeIsFilledInOnce(t *testing.T) {
 	p, err := preludeFor("const ORIGINS = null", &sourceMap{Sources: []string{`const FILE = "tool.js"`}, Mappings: "A"})
-	for _, want := range []string{`const FILE = "const ORIGINS = null";`, `const ORIGINS = {"sources":["const FILE = \"tool.js\""],"mappings":"A"};`} {
+	for _, want := range []string{`const FILE = "const ORIGINS = null";`, `const ORIGINS = {"sources":["const FILE = \"tool.js\""],"mappings":"A","starts":null};`} {
 		if err != nil || !bytes.Contains(p, []byte(want)) {
 			t.Errorf("it does not contain %s; %v", want, err)
 		}

@@ -304,6 +304,7 @@ func TestSourceOfTypeScript(t *testing.T) {
 func TestSourceMaps(t *testing.T) {
 	for i, tt := range []struct{ sources, mappings, want string }{
 		{`["main.ts"]`, "AAAA;" + strings.Repeat("AAAA,", 1000) + "AAEC", "main.ts:3:2: Error: no"},
+		{`["main.ts"]`, strings.Repeat("CAAC,", 3000) + "CAAC;AAEA,EACA,QAEC," + strings.Repeat("CAAC,", 3000) + ";AAAA", "main.ts:6:3003: Error: no"},
 		{`["main.ts"]`, "AAAA;AA" + strings.Repeat("g", 30) + "BA", "main.js:2:11: Error: no"},
 		{`["main.ts"]`, "AAAA;AADA", "main.js:2:11: Error: no"},
 		{`[null, "main.ts"]`, "AAAA;AAAA", "main.js:2:11: Error: no"},

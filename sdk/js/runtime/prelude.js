@@ -8,7 +8,7 @@
   const own = Object.prototype.hasOwnProperty;
   const MAX_WHOLE = 8 << 20; // bytes of a text that the host keeps
   const FILE = "tool.js"; // the script, as its author calls it
-  const ORIGINS = null; // the source map of a script that was built: {sources, mappings}
+  const ORIGINS = null; // the source map of a script that was built: {sources, mappings, starts}
   const LEVELS = ["trace", "debug", "info", "warn", "error"];
   let tools, fault; // what the script exports, or why it exports nothing: {why, error}
   let output, failure; // what a call came to; a failure is in English and in Chinese
@@ -215,10 +215,11 @@
     if (ORIGINS === null) return found;
     const digits = new Uint8Array(128); // by character: one more than its digit
     for (let i = 0; i < 64; i++) digits["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".charCodeAt(i)] = i + 1;
-    const { sources, mappings } = ORIGINS;
-    const at = [0, 0, 0, 0]; // the column in the script; source, line and column of that
-    let row = 1, field = 0, value = 0, shift = 1;
-    for (let i = 0; i <= mappings.length && row <= line; i++) {
+    const { sources, mappings, starts } = ORIGINS;
+    const start = starts.findLast((s) => s.row < line || (s.row === line && s.column < column)) ?? { row: 1, offset: 0, before: [0, 0, 0, 0] };
+    const at = [...start.before]; // the column in the script; source, line and column of that
+    let row = start.row, field = 0, value = 0, shift = 1;
+    for (let i = start.offset; i <= mappings.length && row <= line && (row < line || at[0] < column); i++) {
       const c = mappings.charCodeAt(i);
       const digit = digits[c] - 1;
       if (digit >= 0) {
