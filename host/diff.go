@@ -61,14 +61,18 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 			h.log.Warn("plugin", "problem", line)
 		}
 	}
-	before := map[string]plugin.State{}
-	for _, p := range old.states() {
-		before[p.Source] = p.State
+	before := map[string]plugin.Info{}
+	if old != nil {
+		for _, info := range old.infos() {
+			before[info.Source] = info
+		}
 	}
 	counts, refused := map[plugin.State]int{}, 0
 	for _, info := range next.infos() {
 		counts[info.State]++
-		if was, ok := before[info.Source]; info.State != plugin.Ready && (!ok || was != info.State) {
+		was, ok := before[info.Source]
+		same := ok && was.State == info.State && (info.State != plugin.Invalid || was.Why.String() == info.Why.String())
+		if info.State != plugin.Ready && !same {
 			log := h.log.Warn
 			if info.State == plugin.Invalid {
 				refused++

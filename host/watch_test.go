@@ -152,6 +152,9 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	waitFor(t, func() bool {
 		return strings.Contains(book.String(), "now_refused=[a]") || strings.Contains(book.String(), `now_refused=["a"]`)
 	})
+	// Another reason is logged too.
+	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte("schema = \n"))
+	waitFor(t, func() bool { return strings.Contains(book.String(), "plugin.toml:1:10") })
 	put(t, dir, "a", generation(2))
 	answers(t, h.Session("me", "c1"), "a", generation(2))
 }
