@@ -97,6 +97,12 @@ func TestScriptsOfUsers(t *testing.T) {
 	if out, a := s.script(annToken, api.ScriptBody{Source: "return ALL_TOOLS.filter((t) => t === 'long_text').length"}); out.Text != "0" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+	find := api.ScriptBody{Source: "return (await tools.find('a long text of numbered lines', 20)).filter((t) => t === 'long_text').length"}
+	for token, found := range map[string]string{testToken: "1", annToken: "0"} {
+		if out, a := s.script(token, find); out.Text != found {
+			t.Errorf("%s finds %q of the tools: %s", token, out.Text, a.body)
+		}
+	}
 }
 
 func TestScriptsThatCannotBeRead(t *testing.T) {

@@ -28,7 +28,7 @@ const Name = tool.RunScript
 type Session interface {
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	IngestAs(ctx context.Context, spec tool.Spec, c tool.Call, whole []byte, note string) (tool.Result, error)
-	FindTools(ctx context.Context, query string, n int) []string
+	FindToolsAmong(ctx context.Context, query string, n int, sees func(name string) bool) []string
 }
 
 // An Archive returns the whole of a result. It is safe for concurrent use.
@@ -287,7 +287,7 @@ func (x *run) answer(ctx context.Context, w scriptvm.Want, number int) answered 
 		}
 		value = page.Text
 	case "find":
-		value = x.session.FindTools(ctx, w.Query, max(1, min(w.Count, mostFound)))
+		value = x.session.FindToolsAmong(ctx, w.Query, max(1, min(w.Count, mostFound)), func(name string) bool { return x.names[name] })
 	case "describe":
 		for _, t := range x.Tools {
 			if t.Name == w.Tool {
