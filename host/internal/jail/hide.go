@@ -23,6 +23,7 @@ type veil struct {
 type ward struct {
 	path  string      // of this machine
 	place []string    // the same below the root, without links; empty: the root itself
+	away  bool        // it lies elsewhere: only a second name of the file leads to it
 	info  fs.FileInfo // what was there when the mount was opened; nil: nothing
 }
 
@@ -86,7 +87,8 @@ func (v *veil) secret(place []string) bool {
 	return ok && (rest == "" || rest[0] == '.') && !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, filepath.Ext(rest))
 }
 
-// wards returns those of the paths that lie below root, or above it.
+// wards returns the paths with their places below root. Those elsewhere are wards too: a
+// second name of the file may lie below root.
 func wards(root string, paths []string) []ward {
 	var ws []ward
 	for _, path := range paths {
@@ -95,7 +97,7 @@ func wards(root string, paths []string) []ward {
 			continue
 		}
 		rel, err := filepath.Rel(root, settled(abs))
-		if err != nil {
+		if err != nil { // another volume, on which no second name can lie
 			continue
 		}
 		place := steps(rel)
@@ -105,10 +107,7 @@ func wards(root string, paths []string) []ward {
 				rel = "."
 			}
 		}
-		if rel != "." && !filepath.IsLocal(rel) {
-			continue
-		}
-		w := ward{path: abs, place: place}
+		w := ward{path: abs, place: place, away: rel != "." && !filepath.IsLocal(rel)}
 		if info, err := os.Stat(abs); err == nil {
 			w.info = info
 		}
@@ -156,7 +155,7 @@ func above(place, other []string) bool {
 // at reports whether a place is that of a ward, or below it.
 func at(ws []ward, place []string) bool {
 	for _, w := range ws {
-		if above(w.place, place) {
+		if !w.away && above(w.place, place) {
 			return true
 		}
 	}
@@ -168,7 +167,11 @@ func is(ws []ward, info fs.FileInfo) bool {
 	if info == nil || info.IsDir() {
 		return false
 	}
+	several := severalNames(info)
 	for _, w := range ws {
+		if w.away && !several {
+			continue
+		}
 		if w.info != nil && os.SameFile(w.info, info) {
 			return true
 		}
@@ -253,6 +256,13 @@ func (v *volume) hides(name string) bool {
 	return v.wardedAt(place, ok, name, v.root.Stat, v.veil.hidden)
 }
 
+// concealed reports whether a name is that of something hidden, with or without the last
+// link, so that nothing about it is told.
+func (v *volume) concealed(name string, last bool) bool {
+	place, _ := v.trace(name, last)
+	return v.veil.secret(place) || v.warded(name, last, v.veil.hidden)
+}
+
 // locks reports whether what a name leads to must not be changed. Moving, which
 // takes the name itself and everything below, must not move a ward either.
 func (v *volume) locks(name string, moving bool) bool {
@@ -268,7 +278,7 @@ func (v *volume) locks(name string, moving bool) bool {
 		}
 		place, _ := v.trace(name, false)
 		for _, w := range ws {
-			if moving && above(place, w.place) {
+			if moving && !w.away && above(place, w.place) {
 				return true
 			}
 		}

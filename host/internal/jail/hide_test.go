@@ -8,7 +8,47 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
+	wsys "github.com/tetratelabs/wazero/sys"
 )
+
+// TestASecondNameOfAFileElsewhere: a file of the folder that is also one of those that no
+// tool may read or change, which lie elsewhere, is neither read nor changed.
+func TestASecondNameOfAFileElsewhere(t *testing.T) {
+	outside, inside := t.TempDir(), t.TempDir()
+	for from, to := range map[string]string{"token": "a", "tools.toml": "b", "free": "c"} {
+		if err := os.WriteFile(filepath.Join(outside, from), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Link(filepath.Join(outside, from), filepath.Join(inside, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := open(t, Mount{Guest: "/w", Host: inside, Write: true, Hide: []string{filepath.Join(outside, "token")}, Keep: []string{filepath.Join(outside, "tools.toml")}})
+	if text, errno := slurp(v, "a", sys.O_RDONLY); errno != sys.EPERM {
+		t.Errorf("a second name of a hidden file: %q, %v", text, errno)
+	}
+	if st, errno := v.Stat("a"); errno != 0 || st.Size != 0 || st.Mtim != 0 {
+		t.Errorf("a second name of a hidden file is described: %+v, %v", st, errno)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, errno := v.OpenFile(name, sys.O_RDWR, 0); errno == 0 {
+			t.Errorf("%s can be changed", name)
+		}
+		if errno := v.Rename(name, "d"); errno == 0 {
+			t.Errorf("%s can be moved", name)
+		}
+	}
+	for _, name := range []string{"b", "c"} {
+		if text, errno := slurp(v, name, sys.O_RDONLY); errno != 0 || text != "secret" {
+			t.Errorf("%s: %q, %v", name, text, errno)
+		}
+	}
+	if f, errno := v.OpenFile("c", sys.O_RDWR, 0); errno != 0 {
+		t.Error("a file with a second name cannot be changed:", errno)
+	} else {
+		f.Close()
+	}
+}
 
 // hiding opens the folder of tree with in/sub/b, a link to it and in/.env, which
 // is not there, hidden.
@@ -276,6 +316,11 @@ func TestFilesOfSecretsAreHidden(t *testing.T) {
 			for _, name := range []string{".env", "sub/.env", "sub/.ENV.local", "plain"} {
 				if text, errno := slurp(v, name, sys.O_RDONLY); errno != want {
 					t.Errorf("write %v, hide %q: %s: %q, %v", write, hide, name, text, errno)
+				}
+				for _, stat := range []func(string) (wsys.Stat_t, sys.Errno){v.Stat, v.Lstat} {
+					if st, errno := stat(name); errno != 0 || name != "plain" && (st.Size == 0 && st.Mtim == 0) != (want != 0) {
+						t.Errorf("write %v, hide %q: %s is described: %+v, %v", write, hide, name, st, errno)
+					}
 				}
 			}
 			for _, name := range []string{".env.example", ".envrc", "venv/.env/lib"} {

@@ -70,7 +70,7 @@ func (v *veil) bars(p *parent, moving bool) bool {
 			return true
 		}
 		for _, w := range ws {
-			if moving && above(place, w.place) {
+			if moving && !w.away && above(place, w.place) {
 				return true
 			}
 		}

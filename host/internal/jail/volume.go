@@ -165,7 +165,7 @@ func (v *volume) stat(name string, last bool) (wsys.Stat_t, sys.Errno) {
 		return wsys.Stat_t{}, errnoOf(err)
 	}
 	st := wsys.NewStat_t(info)
-	if v.veil != nil && !info.IsDir() && v.warded(name, last, v.veil.hidden) {
+	if v.veil != nil && !info.IsDir() && v.concealed(name, last) {
 		st.Size, st.Atim, st.Mtim, st.Ctim = 0, 0, 0, 0
 	}
 	return st, 0
