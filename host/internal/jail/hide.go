@@ -257,7 +257,7 @@ func (v *volume) hides(name string) bool {
 }
 
 // concealed reports whether a name is that of something hidden, with or without the last
-// link, so that nothing about it is told.
+// link: its length and times stay unknown to the guest.
 func (v *volume) concealed(name string, last bool) bool {
 	place, _ := v.trace(name, last)
 	return v.veil.secret(place) || v.warded(name, last, v.veil.hidden)
