@@ -56,6 +56,7 @@ var levels = map[string]int{
 	"host/approval":                  3,
 	"host/internal/scriptvm":         2,
 	"host/script":                    10,
+	"host/script/journal":            3,
 	"host/internal/wasmcheck":        1,
 	"host/internal/memsnap":          2,
 	"host/internal/instrument":       2,
@@ -168,6 +169,9 @@ var allowed = map[string]map[string]string{
 	"host": {
 		"github.com/hashicorp/go-hclog": "the log",
 		"github.com/extism/go-pdk":      "a test guest as strangers write them",
+	},
+	"host/script": {
+		"github.com/google/uuid": "ids of stored scripts",
 	},
 	"host/internal/sqlite": {
 		"modernc.org/sqlite":          "the database, without cgo",

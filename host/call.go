@@ -23,10 +23,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Hints that several failures share.
-const (
-	hintOperator = "use another tool; the operator must check this one"
-)
+// hintOperator is shared by several failures.
+const hintOperator = "use another tool; the operator must check this one"
 
 // maxArgs bounds the arguments of a call, in bytes. It is the bound of the sandbox.
 const maxArgs = 16 << 20
@@ -58,6 +56,9 @@ func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool
 	approval, fail := s.authorize(ctx, t, c, args.values, input)
 	if fail != nil {
 		return tool.Result{Err: fail, Approval: approval}, false
+	}
+	if s.begin != nil && s.begin(ctx, c) != nil {
+		return tool.Result{Err: tool.Errorf(tool.Cancelled, "", "the call was not begun"), Approval: approval}, false
 	}
 	// Run the tool, or take its answer from the cache.
 	a, stats, fail, stale := s.answer(ctx, t, c, input)

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/history"
@@ -19,8 +21,9 @@ type Session struct {
 	person       bool              // a person makes the calls
 	across       bool              // reads the results of all of the principal's conversations
 	report       func(Progress)
-	thread       string // what the session archives belongs to it; empty: to none
-	keepAll      bool   // archives short results too
+	thread       string                                 // what the session archives belongs to it; empty: to none
+	keepAll      bool                                   // archives short results too
+	begin        func(context.Context, tool.Call) error // nil: calls begin at once
 }
 
 // Session binds calls to a principal and a conversation: what they archive can be
@@ -61,6 +64,13 @@ func (s *Session) InThread(thread string) *Session {
 func (s *Session) KeepingAll() *Session {
 	out := *s
 	out.keepAll = true
+	return &out
+}
+
+// Beginning returns the same session; f precedes each call that runs, or keeps it from it.
+func (s *Session) Beginning(f func(context.Context, tool.Call) error) *Session {
+	out := *s
+	out.begin = f
 	return &out
 }
 

@@ -77,6 +77,7 @@ const (
 	byNobody  = "nobody"
 	byTimeout = "timeout"
 	byGone    = "gone"
+	byLater   = "later"
 )
 
 func ruleName(n int) string { return "rule " + strconv.Itoa(n) }
@@ -142,7 +143,7 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 	inner, cancel := context.WithTimeout(ctx, g.Rules.timeout)
 	defer cancel()
 	answer, err := g.Approver.Approve(inner, Request{
-		Principal: g.Principal, Conversation: g.Conversation, CallID: c.ID, Tool: s.Tool, Plugin: s.Plugin, Args: c.Input,
+		Principal: g.Principal, Conversation: g.Conversation, CallID: c.ID, Tool: s.Tool, Plugin: s.Plugin, Identity: s.Identity, Args: c.Input,
 		Why: why, Always: g.covers(s.Tool, r), Locale: g.Locale, Expires: began.Add(g.Rules.timeout),
 	})
 	a := &tool.Approval{Waited: g.Now().Sub(began)}
@@ -150,6 +151,9 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 	case ctx.Err() != nil:
 		a.By = byGone
 		return a, errDisconnected(s.Tool)
+	case errors.Is(err, ErrLater):
+		a.By = byLater
+		return a, errLater(s.Tool)
 	case err != nil && inner.Err() != nil:
 		a.By = byTimeout
 		return a, errTimeout(s.Tool, g.Rules.timeout)

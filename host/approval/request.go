@@ -19,8 +19,13 @@ type Approver interface {
 	Approve(ctx context.Context, r Request) (Answer, error)
 }
 
-// ErrNoPerson is the error of an Approver that has no person to ask.
-var ErrNoPerson = errors.New("no person is available to ask")
+// The errors of an Approver.
+var (
+	// ErrNoPerson says that there is no person to ask.
+	ErrNoPerson = errors.New("no person is available to ask")
+	// ErrLater says that the caller makes the call again when a person has answered.
+	ErrLater = errors.New("the answer comes later")
+)
 
 // A Request is one call that waits for a person's answer.
 type Request struct {
@@ -28,6 +33,8 @@ type Request struct {
 	Conversation string
 	CallID       string
 	Tool, Plugin string
+	// Identity is that of the Subject.
+	Identity string
 	// Args are the exact bytes that the guest reads.
 	Args json.RawMessage
 	// Why says what the tool can do and which setting asks for approval. Always

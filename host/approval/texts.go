@@ -22,6 +22,10 @@ func errNoPerson(name, why string) *tool.Error {
 		tool.Textf("continue without it and say so. A person can allow it in `weir chat` or on the page, or permanently in tools.toml: [[approvals.rule]] with tool = %q and action = \"allow\"", name))
 }
 
+func errLater(name string) *tool.Error {
+	return tool.Errorf(tool.Denied, "", "%s waits for a person's answer", name)
+}
+
 func errTimeout(name string, d time.Duration) *tool.Error {
 	after := d.String()
 	if strings.HasSuffix(after, "m0s") {

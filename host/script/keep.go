@@ -38,8 +38,8 @@ func (x *run) keep(ctx context.Context, answer string) (Outcome, error) {
 	}
 	c := tool.Call{ID: x.CallID, Tool: x.as().Name, Args: input, Turn: x.Turn, MaxChars: x.MaxChars}
 	r, err := x.session.IngestAs(ctx, x.as(), c, []byte(answer), x.note())
-	r.Inner = x.made
-	return Outcome{Result: r, Calls: x.made, Logged: x.logged}, err
+	r.Inner = x.Made
+	return Outcome{Result: r, Calls: x.Made, Logged: x.Log}, err
 }
 
 // input is what the archive keeps beside the answer: what was asked for, the calls and
@@ -63,13 +63,13 @@ func (x *run) input() (json.RawMessage, error) {
 		MS    int64     `json:"ms"`
 		Fault tool.Code `json:"fault,omitempty"`
 	}
-	calls := make([]call, 0, len(x.made))
-	for _, m := range x.made {
+	calls := make([]call, 0, len(x.Made))
+	for _, m := range x.Made {
 		calls = append(calls, call{m.Tool, m.UUID, m.Chars, m.Took.Milliseconds(), m.Fault})
 	}
 	members["_calls"] = calls
-	if len(x.logged) > 0 {
-		members["_logged"] = x.logged
+	if len(x.Log) > 0 {
+		members["_logged"] = x.Log
 	}
 	return json.Marshal(members)
 }
@@ -78,31 +78,39 @@ func (x *run) input() (json.RawMessage, error) {
 // loaded; empty: it made none, and logged nothing.
 func (x *run) note() string {
 	var calls []string
-	failed := map[tool.Code]int{}
-	for _, m := range x.made {
+	failed := map[tool.Code][]string{}
+	for i, m := range x.Made {
 		switch {
 		case m.Fault != "":
-			failed[m.Fault]++
+			failed[m.Fault] = append(failed[m.Fault], x.Briefs[i])
 		case m.UUID != "":
 			calls = append(calls, fmt.Sprintf("%s %s", m.Tool, m.UUID))
 		}
 	}
 	var out []string
 	if n := len(calls); n > 0 {
-		list := strings.Join(calls[:min(n, mostNoted)], ", ")
-		if n > mostNoted {
-			list += ", …"
-		}
-		out = append(out, msg.In(x.Locale, tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, list)))
+		out = append(out, msg.In(x.Locale, tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, named(calls))))
 	}
-	if n := failed[tool.Denied]; n > 0 {
-		out = append(out, msg.In(x.Locale, tool.Textf("[%d calls of the script were denied]", n)))
+	if list := failed[tool.Denied]; len(list) > 0 {
+		out = append(out, msg.In(x.Locale, tool.Textf("[%d calls of the script were denied: %s]", len(list), named(list))))
 	}
-	if lines := strings.Join(x.logged, " | "); lines != "" {
+	if list := failed[tool.OutcomeUnknown]; len(list) > 0 {
+		out = append(out, msg.In(x.Locale, tool.Textf("[weir was stopped while %d calls of the script ran, and what came of them is not known: %s]", len(list), named(list))))
+	}
+	if lines := strings.Join(x.Log, " | "); lines != "" {
 		if len(lines) > mostLogged {
 			lines = strings.ToValidUTF8(lines[:mostLogged], "") + "…"
 		}
 		out = append(out, msg.In(x.Locale, tool.Textf("[the script logged: %s]", lines)))
 	}
 	return strings.Join(out, " ")
+}
+
+// named lists calls, at most mostNoted.
+func named(calls []string) string {
+	list := strings.Join(calls[:min(len(calls), mostNoted)], ", ")
+	if len(calls) > mostNoted {
+		list += ", …"
+	}
+	return list
 }

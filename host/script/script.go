@@ -8,11 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -46,6 +43,9 @@ type Options struct {
 	// Scripts is how many scripts run at a time; others wait. 0 or less means
 	// DefaultScripts. Each may take the memory of scriptvm.Options.
 	Scripts int
+	// Patience is how long a script that Runs store waits in memory for calls. 0 means
+	// DefaultPatience; negative: until they end.
+	Patience time.Duration
 }
 
 // Defaults of Options.
@@ -53,6 +53,7 @@ const (
 	DefaultCalls    = 200
 	DefaultParallel = 4
 	DefaultScripts  = 4
+	DefaultPatience = 10 * time.Second
 )
 
 // Bounds of what a script asks for and leaves, beside the calls.
@@ -72,21 +73,24 @@ const inlineChars = 4000
 // A Script is one to run.
 type Script struct {
 	Source string
-	Tools  []tool.Spec // what it may call
+	Tools  []tool.Spec `json:"-"` // what it may call
 	Scope  archive.Scope
 	CallID string
 	Turn   int
 	Locale tool.Locale
 	// Args are what the script finds as args, a JSON object; nil: an empty one.
-	Args json.RawMessage
+	Args json.RawMessage `json:",omitempty"`
 	// As is the tool whose result the answer is: its name and limits; the zero value: run_script.
 	As tool.Spec
 	// Input is the call that asked for the script, as the archive keeps it; nil: the source.
-	Input json.RawMessage
+	Input json.RawMessage `json:",omitempty"`
 	// MaxChars is the limit of the agent that calls, as in tool.Call.
 	MaxChars int
+	// Allow says that the operator has read the script: no person is asked about its calls.
+	// Runner.Run leaves that to its Session.
+	Allow bool `json:",omitempty"`
 	// Called receives each call that has ended, one at a time; nil: they are dropped.
-	Called func(c tool.Call, r tool.Result, took time.Duration)
+	Called func(c tool.Call, r tool.Result, took time.Duration) `json:"-"`
 }
 
 // A Made is one call that a script made.
@@ -105,7 +109,8 @@ type Runner struct {
 	engine  *scriptvm.Runtime
 	archive Archive
 	options Options
-	slots   chan struct{} // one for each script that runs
+	engines Engines
+	slots   chan struct{} // one for each script in memory
 }
 
 // New returns a Runner. The engine must stay open while it is used.
@@ -119,245 +124,23 @@ func New(engine *scriptvm.Runtime, a Archive, o Options) *Runner {
 	if o.Scripts <= 0 {
 		o.Scripts = DefaultScripts
 	}
-	return &Runner{engine, a, o, make(chan struct{}, o.Scripts)}
-}
-
-// run is one script under way.
-type run struct {
-	*Runner
-	Script
-	session Session
-	names   map[string]bool
-	made    []Made
-	logged  []string
-	// What is counted against the bounds.
-	requests, logBytes int
-}
-
-// log keeps lines, as long as they are few.
-func (x *run) log(lines ...string) {
-	for _, l := range lines {
-		if x.logBytes += len(l) + 1; x.logBytes <= maxLogged {
-			x.logged = append(x.logged, l)
-		}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
 	}
+	return &Runner{engine, a, o, one{engine}, make(chan struct{}, o.Scripts)}
 }
 
-// Run runs a script to its end. The faults of the script are the Result's Err; an error
-// means that ctx has ended or the Session is closed.
+// Run runs a script to its end, in one go: nothing of it is stored. The faults of the
+// script are the Result's Err; an error means that ctx has ended or the Session is closed.
 func (r *Runner) Run(ctx context.Context, s Session, script Script) (Outcome, error) {
-	x := &run{Runner: r, Script: script, session: s, names: map[string]bool{}}
-	var names []string
-	for _, t := range script.Tools {
-		if t.Name != Name {
-			x.names[t.Name] = true
-			names = append(names, t.Name)
-		}
-	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return Outcome{}, ctx.Err()
-	}
-	vm, state, err := r.engine.Start(ctx, script.Source, scriptvm.Setting{Tools: names, Args: script.Args})
-	if err != nil {
-		return x.failed(err)
-	}
-	defer vm.Close(context.WithoutCancel(ctx))
-	state, err = x.toEnd(ctx, vm, state)
+	x := r.newRun(script)
+	x.open(s, script.Tools)
+	defer x.close()
+	state, err := x.toEnd(ctx, x.start)
 	if err != nil {
 		return x.failed(err)
 	}
 	return x.finish(ctx, state)
-}
-
-// toEnd answers what the script wants until it has ended.
-func (x *run) toEnd(ctx context.Context, vm *scriptvm.Script, state scriptvm.State) (scriptvm.State, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	defer cancel() // ends the calls that the script does not await
-	answers, slots, pending := make(chan answered), make(chan struct{}, x.options.Parallel), 0
-	for {
-		x.log(state.Logged...)
-		if state.Done {
-			return state, nil
-		}
-		if x.requests += len(state.Wants); x.requests > maxRequests {
-			return state, errRequests
-		}
-		for _, w := range state.Wants {
-			pending++
-			number := len(x.made)
-			if w.Kind == "call" {
-				x.made = append(x.made, Made{Tool: w.Tool})
-			}
-			calls.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				a := x.answer(ctx, w, number)
-				select {
-				case answers <- a:
-				case <-ctx.Done():
-				}
-			})
-		}
-		if pending == 0 {
-			return state, errStuck
-		}
-		ready, err := x.collect(ctx, answers)
-		if err != nil {
-			return state, err
-		}
-		pending -= len(ready)
-		if state, err = vm.Step(ctx, ready); err != nil {
-			return state, err
-		}
-	}
-}
-
-// errStuck says that a script waits for nothing that can come.
-var errStuck = errors.New("the script awaits a promise that nothing settles")
-
-// errRequests says that a script asked the host more than maxRequests times.
-var errRequests = errors.New("the script asks too often")
-
-// An answered is an answer, and what it says about the call.
-type answered struct {
-	scriptvm.Answer
-	number int
-	made   Made
-	call   *tool.Call // nil: no tool was called
-	result tool.Result
-	err    error // the script must stop
-}
-
-// collect waits for one answer and takes all that are ready.
-func (x *run) collect(ctx context.Context, answers <-chan answered) (out []scriptvm.Answer, err error) {
-	take := func(a answered) {
-		if a.made.Tool != "" {
-			x.made[a.number] = a.made
-		}
-		if a.call != nil && a.err == nil && x.Called != nil {
-			x.Called(*a.call, a.result, a.made.Took)
-		}
-		err = errors.Join(err, a.err)
-		out = append(out, a.Answer)
-	}
-	select {
-	case a := <-answers:
-		take(a)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	for {
-		select {
-		case a := <-answers:
-			take(a)
-		default:
-			return out, err
-		}
-	}
-}
-
-// answer does what a script wants.
-func (x *run) answer(ctx context.Context, w scriptvm.Want, number int) answered {
-	a := answered{Answer: scriptvm.Answer{ID: w.ID}, number: number}
-	var value any
-	switch w.Kind {
-	case "call":
-		return x.call(ctx, w, a)
-	case "text":
-		e, err := x.archive.Get(ctx, x.Scope, w.UUID)
-		if err != nil {
-			return x.refuse(a, tool.Errorf(tool.BadArgs, "", "there is no result with this uuid"))
-		}
-		value = e.Full
-	case "part":
-		uuid, p, err := archive.ParsePart(w.Part)
-		if fail, ok := errors.AsType[*tool.Error](err); ok {
-			return x.refuse(a, fail)
-		}
-		page, err := x.archive.Peek(ctx, x.Scope, uuid, p)
-		if fail, ok := errors.AsType[*tool.Error](err); ok {
-			return x.refuse(a, fail)
-		} else if err != nil {
-			return x.refuse(a, tool.Errorf(tool.BadArgs, "", "there is no result with this uuid"))
-		}
-		value = page.Text
-	case "find":
-		value = x.session.FindToolsAmong(ctx, w.Query, max(1, min(w.Count, mostFound)), func(name string) bool { return x.names[name] })
-	case "describe":
-		for _, t := range x.Tools {
-			if t.Name == w.Tool {
-				value = t
-			}
-		}
-		if value == nil {
-			return x.refuse(a, unknown(w.Tool))
-		}
-	default:
-		return x.refuse(a, tool.Errorf(tool.BadArgs, "", "the host does not know this request"))
-	}
-	return x.with(a, value)
-}
-
-// mostFound is how many tools one search of a script finds.
-const mostFound = 20
-
-func unknown(name string) *tool.Error {
-	return tool.Errorf(tool.UnknownTool, "ALL_TOOLS has the names", "there is no tool %q", name)
-}
-
-// refuse gives the script an error, in its language.
-func (x *run) refuse(a answered, fail *tool.Error) answered {
-	fail = msg.ToolError(x.Locale, fail)
-	a.Fault = &scriptvm.Fault{Code: string(fail.Code), Message: fail.Msg, Hint: fail.Hint}
-	if a.made.Tool != "" {
-		a.made.Fault = fail.Code
-	}
-	return a
-}
-
-func (x *run) with(a answered, value any) answered {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return x.refuse(a, tool.Errorf(tool.Failed, "", "the answer cannot be written as JSON"))
-	}
-	a.Value = text
-	return a
-}
-
-// call makes one call of a tool.
-func (x *run) call(ctx context.Context, w scriptvm.Want, a answered) answered {
-	a.made = Made{Tool: w.Tool}
-	switch {
-	case a.number >= x.options.Calls:
-		return x.refuse(a, tool.Errorf(tool.TooLarge, "do more with each call", "a script may make %d calls", max(0, x.options.Calls)))
-	case !x.names[w.Tool]:
-		return x.refuse(a, unknown(w.Tool))
-	}
-	c := tool.Call{ID: fmt.Sprintf("%s.%d", x.CallID, a.number+1), Tool: w.Tool, Args: w.Args, Turn: x.Turn}
-	began := time.Now()
-	r, err := x.session.Call(ctx, c)
-	a.call, a.result, a.err, a.made.Took = &c, r, err, time.Since(began)
-	switch {
-	case err != nil:
-		return a
-	case r.Err != nil:
-		return x.refuse(a, r.Err)
-	}
-	whole := r.Whole()
-	handle := map[string]any{"tool": w.Tool, "uuid": "", "chars": r.Shown.TotalChars, "lines": r.Shown.TotalLines}
-	if r.Ref != nil {
-		handle["uuid"], a.made.UUID = r.Ref.UUID, r.Ref.UUID
-	}
-	if r.Ref == nil || len(whole) <= inlineChars || utf8.RuneCountInString(whole) <= inlineChars {
-		handle["text"] = whole
-	}
-	a.made.Chars = r.Shown.TotalChars
-	return x.with(a, handle)
 }
 
 // finish archives what the script returned, and cuts it.
@@ -415,10 +198,13 @@ func (x *run) failed(err error) (Outcome, error) {
 	case errors.Is(err, errStuck):
 		return x.end(tool.Errorf(tool.Failed, "await calls of tools alone", "the script awaits a promise that nothing settles"))
 	}
-	return Outcome{Calls: x.made, Logged: x.logged}, err
+	if fail := errorOf(err); fail != nil {
+		return x.end(fail)
+	}
+	return Outcome{Calls: x.Made, Logged: x.Log}, err
 }
 
 func (x *run) end(fail *tool.Error) (Outcome, error) {
-	r := tool.Result{CallID: x.CallID, Tool: x.as().Name, Err: msg.ToolError(x.Locale, fail), Note: x.note(), Inner: x.made}
-	return Outcome{Result: r, Calls: x.made, Logged: x.logged}, nil
+	r := tool.Result{CallID: x.CallID, Tool: x.as().Name, Err: msg.ToolError(x.Locale, fail), Note: x.note(), Inner: x.Made}
+	return Outcome{Result: r, Calls: x.Made, Logged: x.Log}, nil
 }

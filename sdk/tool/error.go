@@ -19,6 +19,9 @@ const (
 	Cancelled   Code = "cancelled"
 	Expired     Code = "expired" // an archived result that retention removed
 	Quoted      Code = "quoted"  // a call that repeats a text of the conversation; it did not run
+	// OutcomeUnknown is that of a script's call that was under way when weir was stopped: it
+	// may have happened, and is not repeated.
+	OutcomeUnknown Code = "outcome_unknown"
 )
 
 // An Error is the failure of a tool call, as data for the model. A Go error from

@@ -112,8 +112,8 @@ type Deleted struct {
 	ArchiveBytes int64
 }
 
-// DeleteConversation deletes a conversation with its messages, calls, turns, traces
-// and results, and leaves nothing of them in the file. A principal that has nothing
+// DeleteConversation deletes a conversation with its messages, calls, turns, traces,
+// scripts and results, and leaves nothing of them in the file. A principal that has nothing
 // under the id receives ErrNotFound. Results that other conversations of the principal
 // may read (archive.Config.UserScope) are deleted too. The usage for quotas stays.
 func (s *Store) DeleteConversation(ctx context.Context, sc archive.Scope) (Deleted, error) {
@@ -132,6 +132,7 @@ func (s *Store) DeleteConversation(ctx context.Context, sc archive.Scope) (Delet
 		for _, stmt := range []string{
 			"DELETE FROM conversations WHERE id = ? AND principal = ?",
 			"DELETE FROM tool_calls WHERE conversation_id = ? AND principal = ?",
+			"DELETE FROM scripts WHERE conversation_id = ? AND principal = ?",
 		} {
 			if _, err := tx.ExecContext(ctx, stmt, own...); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 func ensure(t testing.TB, s *fixture, sc Scope) {
@@ -212,8 +213,15 @@ func TestMessagesAreASlice(t *testing.T) {
 func TestDeleteConversation(t *testing.T) {
 	s := openTest(t)
 	other := Scope{Principal: "ann", Conversation: "c2"}
+	scripts, err := journal.Open(t.Context(), s.db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, sc := range []Scope{mine, other} {
 		ensure(t, s, sc)
+		if err := scripts.Add(t.Context(), journal.Script{ID: sc.Conversation, Principal: sc.Principal, Conversation: sc.Conversation, Script: json.RawMessage(`"script-needle ` + sc.Conversation + `"`)}); err != nil {
+			t.Fatal(err)
+		}
 		if err := s.Append(t.Context(), sc, []Message{{Role: "user", Content: "message-needle " + sc.Conversation, Body: json.RawMessage(`{"body-needle":1}`)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -225,10 +233,13 @@ func TestDeleteConversation(t *testing.T) {
 	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
-	for _, needle := range []string{"message-needle c1", "input-needle c1", "text-needle c1", "use-needle-c1"} {
+	for _, needle := range []string{"message-needle c1", "input-needle c1", "text-needle c1", "use-needle-c1", "script-needle c1"} {
 		if in := onDisk(t, s, needle); in != nil {
 			t.Errorf("%q is left in the files %q", needle, in)
 		}
+	}
+	if _, _, err := scripts.Get(t.Context(), other.Principal, other.Conversation); err != nil {
+		t.Errorf("the script of another conversation: %v", err)
 	}
 	if _, err := s.DeleteConversation(t.Context(), mine); err != ErrNotFound {
 		t.Errorf("deleting twice: %v", err)

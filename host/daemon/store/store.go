@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 // The errors of this package. ErrFull and ErrClosed are those of the archive.
@@ -56,8 +57,10 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		return nil, msg.Errorf("conversations are stored in the file of the archive, and this archive has no file")
 	}
 	s := &Store{results: a, db: a.DB()}
-	if err := s.db.Migrate(ctx, schema()); err != nil {
-		return nil, err
+	for _, tables := range []sqlite.Schema{schema(), journal.Schema()} { // a conversation is deleted with its scripts
+		if err := s.db.Migrate(ctx, tables); err != nil {
+			return nil, err
+		}
 	}
 	err := s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 		&s.insertConversation: `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)

@@ -172,6 +172,9 @@ func (s *Script) Step(ctx context.Context, answers []Answer) (State, error) {
 	})
 }
 
+// Runtime returns what the script runs in.
+func (s *Script) Runtime() *Runtime { return s.runtime }
+
 // Close frees the script's memory.
 func (s *Script) Close(ctx context.Context) error { return s.module.Close(ctx) }
 

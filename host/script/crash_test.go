@@ -1,0 +1,321 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// errCrash ends a process of the tests: nothing that comes after it has an effect.
+var errCrash = errors.New("the process has ended")
+
+// A process is one that runs stored scripts. Its tools note their effects in a file.
+type process struct {
+	*Runs
+	db      *sqlite.DB
+	effects string
+
+	mu     sync.Mutex
+	points []string // where it could have ended so far
+	end    int      // the number of the point at which it ends, from 1; 0: never
+}
+
+var crashEngine = sync.OnceValues(func() (*scriptvm.Runtime, error) { return scriptvm.Open(context.Background(), scriptvm.Options{}) })
+
+// boot starts a process on a folder, which ends at a point.
+func boot(t testing.TB, dir string, end int, o Options) *process {
+	t.Helper()
+	engine, err := crashEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, "weir.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{db: db, effects: filepath.Join(dir, "effects"), end: end}
+	p.Runs = NewRuns(New(engine, nothing{}, o), j, p, nil)
+	p.at = p.point
+	return p
+}
+
+// point is a place at which the process can end.
+func (p *process) point(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.points = append(p.points, name)
+	if p.end > 0 && len(p.points) >= p.end {
+		return errCrash
+	}
+	return nil
+}
+
+func (p *process) dead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.end > 0 && len(p.points) >= p.end
+}
+
+// close waits for what runs, and closes the file.
+func (p *process) close(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	if p.dead() {
+		cancel()
+	}
+	p.Stop(ctx)
+	cancel()
+	if err := p.db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Open implements Callers.
+func (p *process) Open(_ Script, a approval.Approver, begin func(context.Context, tool.Call) error) (Caller, error) {
+	var specs []tool.Spec
+	for _, name := range []string{"read", "write", "again", "ask"} {
+		specs = append(specs, tool.Spec{Name: name})
+	}
+	return Caller{Session: &fakeSession{p, a, begin}, Tools: specs, Repeats: func(name string) Repeat {
+		return map[string]Repeat{"read": Reads, "again": Idempotent}[name]
+	}}, nil
+}
+
+// nothing is an archive without results.
+type nothing struct{}
+
+func (nothing) Get(context.Context, archive.Scope, string) (archive.Entry, error) {
+	return archive.Entry{}, archive.ErrNotFound
+}
+
+func (nothing) Peek(context.Context, archive.Scope, string, archive.Part) (archive.Page, error) {
+	return archive.Page{}, archive.ErrNotFound
+}
+
+// A fakeSession calls tools in the order of a host: it asks, begins, runs.
+type fakeSession struct {
+	p     *process
+	asks  approval.Approver
+	begin func(context.Context, tool.Call) error
+}
+
+func (s *fakeSession) FindToolsAmong(context.Context, string, int, func(string) bool) []string {
+	return nil
+}
+
+func (s *fakeSession) IngestAs(_ context.Context, _ tool.Spec, c tool.Call, whole []byte, note string) (tool.Result, error) {
+	return tool.Result{CallID: c.ID, Tool: c.Tool, Shown: tool.View{Text: string(whole)}, Note: note}, nil
+}
+
+func (s *fakeSession) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if c.Tool == "ask" || c.Tool == "write" && strings.Contains(string(c.Args), "asks") {
+		a, err := s.asks.Approve(ctx, approval.Request{CallID: c.ID, Tool: c.Tool, Args: c.Args, Identity: "1"})
+		if err != nil || a.Verdict == approval.Refuse {
+			return tool.Result{Err: tool.Errorf(tool.Denied, "", "no")}, nil
+		}
+	}
+	if s.begin(ctx, c) != nil {
+		return tool.Result{Err: tool.Errorf(tool.Cancelled, "", "not begun")}, nil
+	}
+	if err := s.p.point("before effect"); err != nil {
+		return tool.Result{}, err
+	}
+	line := c.Tool + string(c.Args) + "\n"
+	s.p.mu.Lock()
+	f, err := os.OpenFile(s.p.effects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(line)
+		f.Close()
+	}
+	s.p.mu.Unlock()
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if err := s.p.point("after effect"); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Tool: c.Tool, Shown: tool.View{Text: "ok" + string(c.Args), TotalChars: 2 + len(c.Args)}}, nil
+}
+
+// happened counts the effects.
+func happened(t testing.TB, dir string) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	text, err := os.ReadFile(filepath.Join(dir, "effects"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		out[strings.TrimSpace(line)]++
+	}
+	return out
+}
+
+var mine = archive.Scope{Principal: "me", Conversation: "c"}
+
+// replay lets processes follow each other until the script has ended: the first at points[0],
+// and so on, the last one never. A person allows what waits. It returns the script's
+// end, and the points that the first process came to.
+func replay(t testing.TB, dir, source string, points ...int) (Status, []string) {
+	t.Helper()
+	var first []string
+	id := ""
+	for n := 0; n < 20; n++ {
+		end := 0
+		if n < len(points) {
+			end = points[n]
+		}
+		p := boot(t, dir, end, Options{Patience: -1})
+		s, err := p.goOn(t, &id, source)
+		p.close(t)
+		if n == 0 {
+			first = p.points
+		}
+		if err == nil && s.State.Ended() {
+			return s, first
+		}
+		if !p.dead() {
+			t.Fatalf("after %v: %v, %v", points, s.State, err)
+		}
+	}
+	t.Fatalf("it does not end after %v", points)
+	return Status{}, nil
+}
+
+// goOn starts the script if it is not stored, and lets it go on to its end.
+func (p *process) goOn(t testing.TB, id *string, source string) (s Status, err error) {
+	list, err := p.List(t.Context(), "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		if *id, err = p.Start(t.Context(), Script{Source: source, Scope: mine, CallID: "c"}); err != nil {
+			return s, err
+		}
+	} else if *id = list[0].ID; p.Recover(t.Context()) != nil {
+		return s, errCrash
+	}
+	for {
+		if s, err = p.Wait(t.Context(), "me", *id, 0); err != nil || s.State.Ended() || p.dead() {
+			return s, err
+		}
+		verdicts := map[int]Verdict{}
+		for _, q := range s.Card {
+			verdicts[q.Number] = Verdict{Allow: true, By: "me"}
+		}
+		if len(verdicts) == 0 {
+			return s, fmt.Errorf("it waits for nothing: %+v", s)
+		}
+		if err = p.Decide(t.Context(), "me", *id, verdicts); err != nil {
+			return s, err
+		}
+	}
+}
+
+// crashing is a script with calls at once, one after the other, and one that waits for a
+// person. It returns what came of each call that has an effect, in a fixed order.
+const crashing = `
+const out = [];
+const call = async (tool, args) => { try { return String(await tools[tool](args)) } catch (e) { return e.code } };
+let random = Math.random();
+out.push(...await Promise.all([call("write", {n: 1}), call("ask", {n: 2}), call("again", {n: 3}), call("write", {n: 4})]));
+for (let i = 0; i < 4; i++) {
+  await tools.read({i, random});
+  const r = Math.random();
+  out.push(await call("write", {n: 10 + i}));
+  if (r === random) throw new Error("the same");
+}
+out.push(...await Promise.all([call("ask", {n: 20}), call("ask", {n: 21})]));
+text(out.join("\n"));
+return "end"`
+
+// expectation is what it returns, without a crash.
+func expectation() []string {
+	var out []string
+	for _, c := range []string{`1`, `2`, `3`, `4`, `10`, `11`, `12`, `13`, `20`, `21`} {
+		out = append(out, `ok{"n":`+c+`}`)
+	}
+	return out
+}
+
+// checkCrashed checks the answer of a script after crashes, and what happened.
+func checkCrashed(t *testing.T, name string, dir string, s Status, crashes int) (unknown int) {
+	t.Helper()
+	if s.State != journal.Done || s.Outcome == nil || s.Outcome.Result.Err != nil {
+		t.Fatalf("%s: %+v", name, s)
+	}
+	lines := strings.Split(s.Outcome.Result.Shown.Text, "\n")
+	effects, expected := happened(t, dir), expectation()
+	if len(lines) != len(expected)+1 || lines[len(expected)] != "end" {
+		t.Fatalf("%s: %q", name, lines)
+	}
+	for i, line := range lines[:len(expected)] {
+		args := strings.TrimPrefix(expected[i], "ok")
+		of := "write"
+		switch i {
+		case 1, 8, 9:
+			of = "ask"
+		case 2:
+			of = "again"
+		}
+		n := effects[of+args]
+		switch {
+		case line == expected[i] && of != "again" && n != 1, line == expected[i] && n < 1:
+			t.Errorf("%s: %s%s happened %d times", name, of, args, n)
+		case line == string(tool.OutcomeUnknown) && of != "again" && n <= 1:
+			unknown++
+		case line != expected[i]:
+			t.Errorf("%s: %s%s came to %q, and happened %d times", name, of, args, line, n)
+		}
+	}
+	if unknown > crashes*DefaultParallel {
+		t.Errorf("%s: of %d calls the outcome is unknown", name, unknown)
+	}
+	return unknown
+}
+
+// TestCrashes: the process ends at each point before and after every commit, effect,
+// snapshot and resume. Another one comes to the same answer, and no effect happens twice.
+func TestCrashes(t *testing.T) {
+	_, points := replay(t, t.TempDir(), crashing)
+	kinds := map[string]int{}
+	for _, p := range points {
+		kinds[p]++
+	}
+	t.Log(len(points), "points:", kinds)
+	began, unknown := time.Now(), 0
+	for n := 1; n <= len(points); n++ {
+		dir := t.TempDir()
+		s, _ := replay(t, dir, crashing, n)
+		unknown += checkCrashed(t, fmt.Sprintf("at %d of %d, %s", n, len(points), points[n-1]), dir, s, 1)
+	}
+	for n := 1; len(points)+n < 250; n++ { // and again, in the process that goes on
+		dir := t.TempDir()
+		first, second := 1+n*7%len(points), 1+n*5%len(points)
+		s, _ := replay(t, dir, crashing, first, second)
+		unknown += checkCrashed(t, fmt.Sprintf("at %d and %d of %d", first, second, len(points)), dir, s, 2)
+	}
+	t.Logf("%d outcomes unknown, %s", unknown, time.Since(began))
+	if wanted := []string{"before save", "after save", "before begin", "after begin", "before answer", "after answer", "before effect", "after effect", "before snapshot", "before resume", "after resume", "before decide", "after decide", "before end", "after end", "before add", "after add"}; !slices.Equal(slices.Sorted(maps.Keys(kinds)), slices.Sorted(slices.Values(wanted))) {
+		t.Errorf("the points are %v", kinds)
+	}
+}

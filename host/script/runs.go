@@ -1,0 +1,382 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/internal/signal"
+	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// ErrNotFound is the error of a script that the principal does not have.
+var ErrNotFound = journal.ErrNotFound
+
+// What ends a run from outside.
+var (
+	errCancelled = errors.New("the script was cancelled")
+	errStopped   = errors.New("weir stops")
+)
+
+// A Caller is what a script calls tools with.
+type Caller struct {
+	Session Session
+	Tools   []tool.Spec // what it may call
+	// Repeats says what may happen to a call of a tool whose outcome nothing knows.
+	Repeats func(name string) Repeat
+	// Called is Script.Called.
+	Called func(c tool.Call, r tool.Result, took time.Duration)
+}
+
+// Callers make what scripts call tools with, also of scripts that began in an earlier
+// process.
+type Callers interface {
+	// Open returns a Caller whose Session asks the approver about calls, and calls begin
+	// before each that runs. The error ends the script.
+	Open(s Script, a approval.Approver, begin func(context.Context, tool.Call) error) (Caller, error)
+}
+
+// Runs are scripts that are stored: each goes on after a person's answer or a restart of
+// weir, and none of its calls happens twice. It is safe for concurrent use.
+type Runs struct {
+	runner  *Runner
+	journal *journal.Journal
+	callers Callers
+	log     hclog.Logger
+	at      func(point string) error // for tests: fails where the process ends
+
+	mu      sync.Mutex
+	active  map[string]*active
+	stopped bool
+	stop    chan struct{}
+	cut     context.Context // ends when calls must end, too
+	cutOff  context.CancelCauseFunc
+	changed signal.Signal // of the state of any script
+	running sync.WaitGroup
+}
+
+// active is a script that runs.
+type active struct {
+	cancel context.CancelCauseFunc
+	nudge  chan struct{}
+	again  bool // a person has decided since it began
+}
+
+// NewRuns returns Runs. It starts nothing. A nil log is silent.
+func NewRuns(r *Runner, j *journal.Journal, c Callers, log hclog.Logger) *Runs {
+	if log == nil {
+		log = hclog.NewNullLogger()
+	}
+	out := &Runs{
+		runner: r, journal: j, callers: c, log: log, at: func(string) error { return nil },
+		active: map[string]*active{}, stop: make(chan struct{}),
+	}
+	out.cut, out.cutOff = context.WithCancelCause(context.Background())
+	return out
+}
+
+// Start starts a script, and returns its id. It goes on when ctx ends.
+func (r *Runs) Start(ctx context.Context, s Script) (string, error) {
+	id := uuid.NewString()
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	row := journal.Script{ID: id, Principal: s.Scope.Principal, Conversation: s.Scope.Conversation, State: journal.Running, Script: text}
+	if err := r.commit("add", func() error { return r.journal.Add(ctx, row) }); err != nil {
+		return "", err
+	}
+	r.spawn(row)
+	return id, nil
+}
+
+func (r *Runs) commit(point string, write func() error) error {
+	return (&storage{at: r.at}).commit(point, write)
+}
+
+// Recover goes on with the scripts of earlier processes, except those that wait for a
+// person.
+func (r *Runs) Recover(ctx context.Context) error {
+	list, err := r.journal.Unfinished(ctx)
+	for _, s := range list {
+		r.spawn(s)
+	}
+	return err
+}
+
+// Stop puts all scripts away: calls that have begun may end until ctx does, no other
+// begins. Start and Decide do not run anything afterwards.
+func (r *Runs) Stop(ctx context.Context) {
+	r.mu.Lock()
+	if !r.stopped {
+		r.stopped = true
+		close(r.stop)
+	}
+	r.mu.Unlock()
+	defer context.AfterFunc(ctx, func() { r.cutOff(errStopped) })()
+	r.running.Wait()
+}
+
+// spawn runs a script in the background, unless it runs.
+func (r *Runs) spawn(s journal.Script) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a := r.active[s.ID]; a != nil {
+		a.again = true
+		select {
+		case a.nudge <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if r.stopped {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.cut)
+	a := &active{cancel: cancel, nudge: make(chan struct{}, 1)}
+	r.active[s.ID] = a
+	r.running.Go(func() {
+		defer cancel(nil)
+		for more := true; more; {
+			err := r.run(ctx, a, s.Principal, s.ID)
+			if err != nil {
+				r.log.Error("a script cannot go on", "id", s.ID, "error", err)
+			}
+			r.mu.Lock()
+			if more = a.again && err == nil && !r.stopped; !more {
+				delete(r.active, s.ID)
+			}
+			a.again = false
+			r.mu.Unlock()
+			r.changed.Send()
+		}
+	})
+}
+
+// run runs a stored script until it ends or is put away. The error means that neither is
+// stored: the script goes on from what is.
+func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
+	s, wants, err := r.journal.Get(ctx, principal, id)
+	decided := func(w journal.Want) bool { return w.Verdict != nil }
+	if err != nil || s.State.Ended() || s.State == journal.Waiting && !slices.ContainsFunc(wants, decided) {
+		return err
+	}
+	var script Script
+	if err := json.Unmarshal(s.Script, &script); err != nil {
+		return err
+	}
+	x := r.runner.newRun(script)
+	x.store = &storage{run: x, id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: r.runner.options.Patience, at: r.at, saved: -1}
+	defer x.close()
+	caller, err := r.callers.Open(script, x.store, x.store.begin)
+	if err != nil {
+		return r.end(x, s, Outcome{Result: tool.Result{CallID: script.CallID, Tool: x.as().Name, Err: tool.Errorf(tool.Failed, "", "%s", err)}}, nil)
+	}
+	x.open(caller.Session, caller.Tools)
+	x.store.repeats, x.Called = caller.Repeats, caller.Called
+	state, err := x.toEnd(ctx, x.resume(s, wants))
+	switch {
+	case errors.Is(err, errAway):
+		return nil
+	case errors.Is(context.Cause(ctx), errCancelled):
+		out, _ := x.end(tool.Errorf(tool.Cancelled, "", "the script was cancelled"))
+		return r.end(x, s, out, errCancelled)
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		out, err := x.failed(err)
+		return r.end(x, s, out, err)
+	}
+	out, err := x.finish(ctx, state)
+	if err != nil {
+		return err
+	}
+	return r.end(x, s, out, nil)
+}
+
+// end stores what became of a script. err is what ended it: nil, or errCancelled; others
+// end nothing.
+func (r *Runs) end(x *run, s journal.Script, out Outcome, err error) (_ error) {
+	s.State = journal.Done
+	switch {
+	case errors.Is(err, errCancelled):
+		s.State = journal.Cancelled
+	case err != nil:
+		return err
+	case out.Result.Err != nil:
+		s.State = journal.Failed
+	}
+	if s.Outcome, err = json.Marshal(out); err != nil {
+		return err
+	}
+	if s.Kept, err = json.Marshal(x.kept); err != nil {
+		return err
+	}
+	return r.commit("end", func() error { return r.journal.End(context.Background(), s) })
+}
+
+// A Status is how far a script is.
+type Status struct {
+	ID               string
+	Script           Script
+	State            journal.State
+	Created, Updated time.Time
+	// Calls are those so far, Briefs the same for a person: "read_file(notes.txt)".
+	Calls  []Made
+	Briefs []string
+	Logged []string
+	// Card are the calls that wait for a person, in the order of the script.
+	Card []Question
+	// Bytes is the size of what is stored of its memory.
+	Bytes int
+	// Outcome is what became of it; nil: it has not ended.
+	Outcome *Outcome
+}
+
+// List returns the scripts of a principal, the newest first, without their cards.
+func (r *Runs) List(ctx context.Context, principal string) ([]Status, error) {
+	list, err := r.journal.List(ctx, principal)
+	out := make([]Status, 0, len(list))
+	for _, s := range list {
+		one, err := status(s, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// Get returns a script of a principal. The error is ErrNotFound, or that of the database.
+func (r *Runs) Get(ctx context.Context, principal, id string) (Status, error) {
+	s, wants, err := r.journal.Get(ctx, principal, id)
+	if err != nil {
+		return Status{}, err
+	}
+	return status(s, wants)
+}
+
+func status(s journal.Script, wants []journal.Want) (Status, error) {
+	out := Status{ID: s.ID, State: s.State, Created: s.Created, Updated: s.Updated, Bytes: len(s.Snapshot)}
+	var k kept
+	err := json.Unmarshal(s.Script, &out.Script)
+	if s.Kept != nil {
+		err = errors.Join(err, json.Unmarshal(s.Kept, &k))
+	}
+	out.Calls, out.Briefs, out.Logged = k.Made, k.Briefs, k.Log
+	if s.Outcome != nil {
+		out.Outcome = &Outcome{}
+		err = errors.Join(err, json.Unmarshal(s.Outcome, out.Outcome))
+	}
+	for _, w := range wants {
+		if w.Question == nil || w.Verdict != nil {
+			continue
+		}
+		var q Question
+		err = errors.Join(err, json.Unmarshal(w.Question, &q))
+		out.Card = append(out.Card, q)
+	}
+	if err != nil {
+		err = fmt.Errorf("a stored script cannot be read: %w", err)
+	}
+	return out, err
+}
+
+// Wait returns a script when it has ended or nothing of it runs: it waits for a person, or
+// weir stops. For a person it waits no longer than patience; 0: not at all.
+func (r *Runs) Wait(ctx context.Context, principal, id string, patience time.Duration) (Status, error) {
+	var deadline <-chan time.Time // nil: it runs
+	for {
+		changed := r.changed.Next()
+		r.mu.Lock()
+		runs, stopped := r.active[id] != nil, r.stopped
+		r.mu.Unlock()
+		s, err := r.Get(ctx, principal, id)
+		if err != nil || s.State.Ended() || !runs && (stopped || patience <= 0) {
+			return s, err
+		}
+		if runs {
+			deadline = nil
+		} else if deadline == nil {
+			deadline = time.After(patience)
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			return s, nil
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	}
+}
+
+// Decide gives a person's answers to calls that wait, by their numbers, and goes on. The
+// error is ErrNotFound where one of them does not wait: then none has its answer.
+func (r *Runs) Decide(ctx context.Context, principal, id string, verdicts map[int]Verdict) error {
+	s, _, err := r.journal.Get(ctx, principal, id)
+	if err != nil {
+		return err
+	}
+	rows := map[int]json.RawMessage{}
+	for n, v := range verdicts {
+		if rows[n], err = json.Marshal(v); err != nil {
+			return err
+		}
+	}
+	if err := r.commit("decide", func() error { return r.journal.Decide(ctx, id, rows) }); err != nil {
+		return err
+	}
+	r.spawn(s)
+	return nil
+}
+
+// Cancel ends a script. Calls that run are cancelled. The error is ErrNotFound where it has
+// ended.
+func (r *Runs) Cancel(ctx context.Context, principal, id string) error {
+	s, _, err := r.journal.Get(ctx, principal, id)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	a := r.active[id]
+	r.mu.Unlock()
+	if a != nil {
+		a.cancel(errCancelled)
+		_, err := r.Wait(ctx, principal, id, 0)
+		return err
+	}
+	var script Script
+	if err := json.Unmarshal(s.Script, &script); err != nil {
+		return err
+	}
+	x := r.runner.newRun(script)
+	if s.Kept != nil {
+		if err := json.Unmarshal(s.Kept, &x.kept); err != nil {
+			return err
+		}
+	}
+	out, _ := x.end(tool.Errorf(tool.Cancelled, "", "the script was cancelled"))
+	defer r.changed.Send()
+	return r.end(x, s, out, errCancelled)
+}
+
+// errorOf words the errors of stored scripts; nil: err is another.
+func errorOf(err error) *tool.Error {
+	switch {
+	case errors.Is(err, errGone):
+		return tool.Errorf(tool.Failed, "run it again", "the script cannot go on: the engine that it was started with is there no more")
+	case errors.Is(err, scriptvm.ErrSnapshot):
+		return tool.Errorf(tool.Failed, "run it again", "the script cannot go on: its stored state is damaged or was changed")
+	}
+	return nil
+}
