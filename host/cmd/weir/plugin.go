@@ -26,7 +26,7 @@ func (c *cli) pluginKeeping() []*cobra.Command {
 func (c *cli) pluginCommands() *plugincmd.Commands {
 	log := c.pluginLogger()
 	return &plugincmd.Commands{
-		Printer: c.Printer, Version: version(), Source: c.source(), Logger: log,
+		Printer: c.Printer, Program: os.Args[0], Version: version(), Source: c.source(), Logger: log,
 		Report: func(ctx context.Context, err error) { c.report(ctx, err) },
 		HostConfig: func() (host.Config, error) {
 			p, l, err := c.settings()

@@ -19,6 +19,9 @@ import (
 // Commands carries out the commands about plugins and prints what they find.
 type Commands struct {
 	*term.Printer
+	// Program is how this program was called, for commands that are shown to be copied;
+	// empty: weir.
+	Program string
 	// Version is the version of this program, which manifests may ask for.
 	Version string
 	// Source finds the folders and the configuration.

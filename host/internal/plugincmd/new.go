@@ -34,7 +34,7 @@ func (c *Commands) Wrap(dir, name, module string) error {
 	c.Outf("made %s: a plugin.toml for the functions of %s\n", dir, module)
 	c.Outf("\nnext:\n")
 	c.Outf("  complete %s: what each tool does, and its arguments\n", filepath.Join(dir, "plugin.toml"))
-	fmt.Fprintf(c.Out, "  weir plugin test %s\n", dir)
+	fmt.Fprintf(c.Out, "  %s plugin test %s\n", cmp.Or(c.Program, "weir"), dir)
 	return nil
 }
 
@@ -81,14 +81,25 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 		fmt.Fprintf(c.Out, "  %-22s %s\n", "weir/", c.text("the SDK, copied in"))
 	}
 	c.Outf("\nnext:\n")
-	if filepath.Clean(dir) != "." {
-		fmt.Fprintf(c.Out, "  cd %s\n", dir)
-	}
-	if l.Build != nil {
-		c.Outf("  weir plugin build\n")
-	}
-	c.Outf("  weir plugin test\n")
+	c.printNext(dir, l.Build != nil)
 	return nil
+}
+
+// printNext prints the commands that build and try a new tool. A program that was called
+// by its path may not be found by its name, so they name the path, and the folder.
+func (c *Commands) printNext(dir string, build bool) {
+	program, folder := cmp.Or(c.Program, "weir"), ""
+	if filepath.Clean(dir) != "." {
+		if program == filepath.Base(program) {
+			fmt.Fprintf(c.Out, "  cd %s\n", dir)
+		} else {
+			folder = " " + dir
+		}
+	}
+	if build {
+		fmt.Fprintf(c.Out, "  %s plugin build%s\n", program, folder)
+	}
+	fmt.Fprintf(c.Out, "  %s plugin test%s\n", program, folder)
 }
 
 // askNew asks for the missing name and language, if there is a terminal.
