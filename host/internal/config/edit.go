@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/within"
 )
 
 var anyHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\[`) })
@@ -97,7 +98,7 @@ func (o Source) ReadForEdit(file string) (path, text string, err error) {
 		}
 		return filepath.Join(dir, FileName), "", nil
 	}
-	raw, err := os.ReadFile(file)
+	raw, err := within.ReadText(file)
 	if err != nil {
 		return "", "", msg.Usagef("check its permissions", "the configuration %s cannot be read", file)
 	}

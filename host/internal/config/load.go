@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/dotenv"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/within"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -44,7 +45,7 @@ func (o Source) Load(p Paths) (Loaded, error) {
 	if p.Config == "" {
 		return o.LoadText(p, nil)
 	}
-	text, err := os.ReadFile(p.Config)
+	text, err := within.ReadText(p.Config)
 	if err != nil {
 		return Loaded{}, msg.Usagef("check its permissions", "the configuration %s cannot be read", p.Config)
 	}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -19,6 +21,18 @@ func TestUnknownKeyNamesTheNearest(t *testing.T) {
 		if len(faults) != 1 || faults[0].Hint.String() != want {
 			t.Errorf("%q: %+v; want %q", text, faults, want)
 		}
+	}
+}
+
+// TestAnEndlessConfigurationIsRefused: the folder in which weir starts may be a stranger's,
+// with tools.toml as a link to a device.
+func TestAnEndlessConfigurationIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), FileName)
+	if err := os.Symlink("/dev/zero", file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Source{}).Load(Paths{Config: file}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("it was read: %v", err)
 	}
 }
 

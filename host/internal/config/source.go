@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/within"
 )
 
 // A Lookup finds a variable of the environment.
@@ -64,7 +65,7 @@ func (o Source) addShipped(s *Settings, p Paths) error {
 	if sameFile(file, p.Config) { // it says itself what there is
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := within.ReadText(file)
 	if err != nil {
 		return msg.Usagef("check its permissions", "the configuration %s cannot be read", file)
 	}

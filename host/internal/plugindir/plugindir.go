@@ -78,7 +78,7 @@ func List(dir, manifest string, known func(source string) bool) (Listing, error)
 // Names returns the entries of a folder, sorted by name, but not all of a very large
 // one.
 func Names(dir string) ([]fs.DirEntry, error) {
-	f, err := os.Open(dir)
+	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +91,24 @@ func Names(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
+// openFolder opens a folder. The separator at the end makes the opening of a pipe that has
+// taken its place an error: without it the opening would wait for a writer.
+func openFolder(path string) (*os.File, error) { return os.Open(path + string(filepath.Separator)) }
+
 // lookInto adds a folder without a manifest if it holds a module or a script, or nothing.
 func (l *Listing) lookInto(name, path string) {
-	for _, ending := range []string{"*.wasm", "*.js"} {
-		if found, err := filepath.Glob(filepath.Join(path, ending)); err == nil && len(found) > 0 {
-			l.stray(name, path, found[0])
-			return
-		}
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	entries, err := Names(path)
+	if err == nil && len(entries) == 0 {
+		l.stray(name, path, "")
 		return
 	}
-	defer f.Close()
-	if _, err := f.ReadDir(1); errors.Is(err, io.EOF) {
-		l.stray(name, path, "")
+	for _, ending := range []string{".wasm", ".js"} {
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ending {
+				l.stray(name, path, filepath.Join(path, e.Name()))
+				return
+			}
+		}
 	}
 }
 

@@ -403,7 +403,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	if c.packed {
 		return s.readPacked(c)
 	}
-	text, err := (within.Place{Name: c.source}).ReadFile(maxManifest)
+	text, err := (within.Place{Dir: filepath.Dir(c.source), Name: filepath.Base(c.source)}).ReadFile(maxManifest)
 	if err != nil {
 		p := unreadable(c.source, tool.Textf("the manifest cannot be read"), err)
 		if errors.Is(err, fs.ErrNotExist) {

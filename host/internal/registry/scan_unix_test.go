@@ -125,8 +125,15 @@ func TestNoLinkLeadsOutOfAPluginsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	put(t, filepath.Join(dir, "c", "c.wasm"), module([]string{"c"}, nil))
+	if err := os.Symlink(filepath.Join(private, "keys.json"), filepath.Join(dir, "c", "plugin.toml")); err != nil {
+		t.Fatal(err)
+	}
 	s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
 	got := report(s, dir)
+	if !strings.Contains(got, "the manifest cannot be read: a link leads out") {
+		t.Errorf("of a manifest that leads out: %s", got)
+	}
 	if strings.Contains(got, "my secret") || !strings.Contains(got, "out/keys.json cannot be read") || len(s.Plugins) != 1 || s.Plugins[0].Manifest.Name != "b" {
 		t.Errorf("%s", got)
 	}

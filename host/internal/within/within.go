@@ -30,12 +30,19 @@ func (p Place) ReadFile(limit int64) ([]byte, error) {
 // ErrLeadsOut reports that a file is outside its folder.
 var ErrLeadsOut = msg.Errorf("a link leads out of the plugin's folder")
 
+// open opens the folder. The separator at the end makes the opening of a pipe that has
+// taken its place an error: without it the opening would wait for a writer.
+func (p Place) open() (*os.Root, error) { return os.OpenRoot(p.Dir + string(filepath.Separator)) }
+
+// errNoFile reports that a name is that of a folder, a device or a pipe.
+var errNoFile = msg.Errorf("it is not a regular file")
+
 // Stat looks at a file without opening it.
 func (p Place) Stat() (info fs.FileInfo, err error) {
 	if p.Dir == "" {
 		return os.Stat(p.Name)
 	}
-	root, err := os.OpenRoot(p.Dir)
+	root, err := p.open()
 	if err != nil {
 		return nil, err
 	}
@@ -47,18 +54,36 @@ func (p Place) Stat() (info fs.FileInfo, err error) {
 // after reading; it is nil if they differ.
 func (p Place) Read(limit int64) (b []byte, info fs.FileInfo, err error) {
 	if p.Dir == "" {
-		return readBy(os.Stat, os.Open, p.Name, limit)
+		return readBy(os.Stat, os.OpenFile, p.Name, limit)
 	}
-	root, err := os.OpenRoot(p.Dir)
+	root, err := p.open()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer root.Close()
-	b, info, err = readBy(root.Stat, root.Open, p.Name, limit)
+	b, info, err = readBy(root.Stat, root.OpenFile, p.Name, limit)
 	if err != nil && leadsOut(p.Dir, p.Name) {
 		err = ErrLeadsOut
 	}
 	return b, info, err
+}
+
+// maxText bounds what ReadText reads, in bytes.
+const maxText = 4 << 20
+
+// ReadText reads tools.toml, which may also be a pipe: the folder in which weir starts may
+// be a stranger's. The error can be a TooLong.
+func ReadText(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(b) > maxText {
+		return nil, TooLong{int64(len(b)), maxText}
+	}
+	return b, err
 }
 
 // leadsOut reports whether a link out of dir is why a file was not opened. It only
@@ -75,26 +100,29 @@ func leadsOut(dir, name string) bool {
 	return err != nil || !filepath.IsLocal(rel)
 }
 
-func readBy(stat func(string) (os.FileInfo, error), open func(string) (*os.File, error), path string, limit int64) ([]byte, fs.FileInfo, error) {
+func readBy(stat func(string) (os.FileInfo, error), open func(string, int, fs.FileMode) (*os.File, error), path string, limit int64) ([]byte, fs.FileInfo, error) {
 	st, err := stat(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, nil, msg.Errorf("it is not a regular file")
+		return nil, nil, errNoFile
 	}
 	if st.Size() > limit {
 		return nil, nil, TooLong{st.Size(), limit}
 	}
-	f, err := open(path)
+	f, err := open(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	// The file may have grown, or been replaced, since the first stat.
+	// The file may have grown, or been replaced, since the first stat, also by a pipe.
 	before, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, errNoFile
 	}
 	b := bytes.NewBuffer(make([]byte, 0, min(before.Size(), limit)+bytes.MinRead))
 	_, err = b.ReadFrom(io.LimitReader(f, limit+1))

@@ -1,0 +1,55 @@
+package within
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAPipeInPlaceOfAFile: a file or a folder that is exchanged for a pipe between the look
+// at it and the opening does not hold the reader.
+func TestAPipeInPlaceOfAFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "folder")
+	file, pipe, beside := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), dir+"2"
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(pipe, 0o600), syscall.Mkfifo(beside, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, file, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE)
+				_ = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, beside, unix.RENAME_EXCHANGE)
+			}
+		}
+	}()
+	for _, p := range []Place{{Dir: dir, Name: "file"}, {Name: file}} {
+		done := make(chan int)
+		go func() {
+			read := 0
+			for began := time.Now(); time.Since(began) < time.Second; {
+				if b, err := p.ReadFile(100); err == nil && string(b) == "text" {
+					read++
+				}
+			}
+			done <- read
+		}()
+		select {
+		case read := <-done:
+			if read == 0 {
+				t.Errorf("%+v: the file was never read", p)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%+v: the reader waits for a pipe", p)
+		}
+	}
+}
