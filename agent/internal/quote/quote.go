@@ -37,6 +37,7 @@ package quote
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -64,11 +65,33 @@ func Canonical(args json.RawMessage) string {
 	if d.Decode(&v) != nil {
 		return string(args)
 	}
-	out, err := json.Marshal(v)
+	out, err := json.Marshal(plainNumbers(v))
 	if err != nil {
 		return string(args)
 	}
 	return string(out)
+}
+
+// plainNumbers returns a value with each number written in one way: 3.0 and 3e0 are 3.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		const exact = 1 << 53 // whole numbers below it are exact
+		if f, err := v.Float64(); err == nil && math.Trunc(f) == f && math.Abs(f) < exact {
+			return int64(f)
+		} else if err == nil && strings.ContainsAny(string(v), ".eE") {
+			return f
+		}
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plainNumbers(v[k])
+		}
+	}
+	return v
 }
 
 // A Book holds the foreign texts of a conversation. The zero value is empty and

@@ -111,3 +111,20 @@ func BenchmarkBook(b *testing.B) {
 		}
 	}
 }
+
+// TestNumbersAreComparedByValue: one number in two spellings is one value.
+func TestNumbersAreComparedByValue(t *testing.T) {
+	key := func(n string) string {
+		return quote.Call{Tool: "a", Args: json.RawMessage(`{"n": [` + n + `]}`)}.Key()
+	}
+	for _, same := range [][2]string{{"3", "3.0"}, {"3", "3e0"}, {"300", "3E+2"}, {"0", "-0.0"}, {"0.5", "5e-1"}} {
+		if key(same[0]) != key(same[1]) {
+			t.Errorf("%s is not %s", same[0], same[1])
+		}
+	}
+	for _, other := range [][2]string{{"3", "4"}, {"3", `"3"`}, {"0.5", "0.25"}, {"9007199254740993", "9007199254740992"}, {"1e400", "2e400"}} {
+		if key(other[0]) == key(other[1]) {
+			t.Errorf("%s is %s", other[0], other[1])
+		}
+	}
+}
