@@ -173,7 +173,7 @@ func countOf(s string) count {
 	return count{chars, lines}
 }
 
-// show prints what the model reads on stdout, byte for byte, and the summary on
+// show prints what the model reads on stdout, to a pipe byte for byte, and the summary on
 // stderr; or all the pieces as JSON.
 func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	text := limit.Render(r, tool.Locale(k.locale))
@@ -194,7 +194,7 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 		})
 		return nil
 	}
-	if _, err := io.WriteString(c.Out, text); err != nil {
+	if _, err := io.WriteString(c.Texts(), text); err != nil {
 		return err
 	}
 	if c.Colours(c.Out) && !strings.HasSuffix(text, "\n") {

@@ -324,7 +324,7 @@ func TestTextsOfOthersAtATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"call", "read_note", "path=a.txt"}, {"--json", "call", "read_note", "path=a.txt"}, {"archive", "show", "last"}, {"archive", "grep", "last", "more"},
+		{"cut", filepath.Join(work, "a.txt")}, {"call", "read_note", "path=a.txt"}, {"--json", "call", "read_note", "path=a.txt"}, {"archive", "show", "last"}, {"archive", "grep", "last", "more"},
 		{"conversation", "export", "last", "--archives"}, {"conversation", "export", "last", "--format", "markdown", "--archives"}, {"archive", "export", "--conversation", "last"},
 	} {
 		p := openPTY(t)

@@ -17,6 +17,9 @@ func TestShowStats(t *testing.T) {
 		want  []string // fields of each line, in order
 	}{
 		{"nothing yet", store.Stats{}, []string{"No tool was called yet."}},
+		{"a name that a model made up", store.Stats{Tools: []store.ToolStats{{Tool: "a\x1b[2J\nb\tc\u202e", Calls: 1}}}, []string{
+			"TOOL CALLS FAILED CUT LOADED BACK PRODUCED SHOWN SAVED", `a\u001b[2J b c\u202e 1 0 0 % 0 % 0 0 0`,
+		}},
 		{"a model that never wrote a call one can read", store.Stats{Models: []store.ModelStats{
 			{Model: "m", Format: "json", Malformed: 2, Outcomes: map[string]int{"malformed:truncated": 2}},
 		}}, []string{"No tool was called yet.", "", "MODEL CALL WRITTEN AS OUTCOME TIMES", "m json malformed: truncated 2", "", "MODEL CALLS MISUSED", "m 2 0 %"}},

@@ -20,7 +20,7 @@ func ShowStats(p *term.Printer, s store.Stats) {
 	} else {
 		p.Table("TOOL\tCALLS\tFAILED\tCUT\tLOADED BACK\tPRODUCED\tSHOWN\tSAVED", func(w io.Writer) {
 			for _, t := range s.Tools {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", t.Tool, t.Calls, t.Failed, term.Percent(t.Cut, t.Calls), term.Percent(t.LoadedBack, t.Calls),
+				fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%d\t%d\t%d\n", strings.NewReplacer("\n", " ", "\t", " ").Replace(t.Tool), t.Calls, t.Failed, term.Percent(t.Cut, t.Calls), term.Percent(t.LoadedBack, t.Calls),
 					t.Produced, t.Shown, t.Saved)
 			}
 		})

@@ -107,12 +107,13 @@ func (p *Printer) Interactive() bool {
 
 // Table writes a header and rows to standard output. Cells end with a tab; the
 // columns have the widths that a terminal shows, where a Chinese character has two.
-// The header is in the language of the reader.
+// The header is in the language of the reader. Cells may hold texts of others: they pass
+// Reveal.
 func (p *Printer) Table(header string, rows func(w io.Writer)) {
 	var b strings.Builder
 	rows(&b)
 	lines := [][]string{strings.Split(msg.Format(p.Locale(), header), "\t")}
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(Reveal(b.String())) {
 		lines = append(lines, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
 	}
 	var widths []int
