@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Pause stops the clock of the turn's time budget until resume is called. A Toolbox
@@ -16,19 +18,37 @@ func Pause(ctx context.Context) (resume func()) {
 		return func() {}
 	}
 	p.clock.stop()
-	<-p.slots
+	if p.slots != nil {
+		<-p.slots
+	}
 	return sync.OnceFunc(func() {
 		p.clock.start()
-		p.slots <- struct{}{}
+		if p.slots != nil {
+			p.slots <- struct{}{}
+		}
 	})
 }
 
 type pauseKey struct{}
 
-// A pauser is what a call releases while it waits for a person.
+// A pauser is what a call releases while it waits for a person, and what holds calls
+// against the turn that a call of its makes.
 type pauser struct {
 	clock *clock
-	slots chan struct{}
+	slots chan struct{} // nil: the calls have no slots of their own
+	vet   func(tool.Call) *tool.Error
+}
+
+// Inner returns the context of the calls that a call of a turn makes in its turn, such as
+// those of a script. vet returns why one of them may not run, as the turn decides for the
+// calls of its model; nil: it may. vet is safe for concurrent use. With a context of no
+// turn, every call may.
+func Inner(ctx context.Context) (_ context.Context, vet func(tool.Call) *tool.Error) {
+	p, ok := ctx.Value(pauseKey{}).(*pauser)
+	if !ok {
+		return ctx, func(tool.Call) *tool.Error { return nil }
+	}
+	return context.WithValue(ctx, pauseKey{}, &pauser{clock: p.clock, vet: p.vet}), p.vet
 }
 
 // A clock cancels a context when a turn's time is used up. It stops while a call

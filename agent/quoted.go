@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/internal/quote"
@@ -101,6 +102,20 @@ func (r *run) isQuotation(c tool.Call, raw string) bool {
 	}
 	tools := r.kit.Recogniser()
 	return r.kit.Authored(r.locale).Holds(q, tools) || r.quotes.book.Holds(q, tools)
+}
+
+// vetter returns what holds the calls of a script against the foreign texts. The model
+// confirms one of them by a call of its own.
+func (r *run) vetter() func(tool.Call) *tool.Error {
+	var mu sync.Mutex
+	return func(c tool.Call) *tool.Error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !r.isQuotation(c, "") {
+			return nil
+		}
+		return &tool.Error{Code: tool.Quoted, Msg: prompt.For(r.locale).QuotedInner}
+	}
 }
 
 // confirmation returns the id that confirms a call, if the model was asked for it, and

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/host/script/offer"
 )
 
 // DemoModel is the name of the offline demo model, which is not an AI.
@@ -67,6 +68,8 @@ type Config struct {
 	// Scripts returns what runs scripts; it opens the engine when it is first called. Nil:
 	// no scripts are run.
 	Scripts func(context.Context) (*script.Runner, error)
+	// ScriptSettings are the settings of scripts.
+	ScriptSettings offer.Settings
 	// ResumeGrace is how long a turn goes on whose client has gone, if it said that
 	// it comes back; 0: resume.DefaultGrace; negative: every turn ends with its
 	// client.

@@ -35,6 +35,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -61,6 +62,7 @@ type Daemon struct {
 	pulse     *pulse.Pulse
 	models    *models.Models
 	sessions  *session.Sessions
+	scripts   *offer.Tools // nil: no scripts are run
 }
 
 // New makes a Daemon; it starts nothing.
@@ -80,7 +82,7 @@ func New(cfg Config) (*Daemon, error) {
 	}
 	var err error
 	d.current, err = setup.New(d.cfg.Principal, cfg.Token, Setup{
-		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing,
+		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing, Scripts: cfg.ScriptSettings,
 	})
 	if err != nil {
 		return nil, err
@@ -100,8 +102,11 @@ func New(cfg Config) (*Daemon, error) {
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },
 	})
 	d.admission = turns.NewAdmission(func() chan struct{} { return d.current.State().Slots })
+	if cfg.Scripts != nil {
+		d.scripts = &offer.Tools{Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
+	}
 	d.turns = turns.New(turns.Config{
-		Host: cfg.Host, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
+		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
 		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
 	beat := func() time.Duration { return d.beat }
@@ -117,7 +122,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
 	})
-	d.mcp.serve(cfg.Host, cfg.Version, d.now)
+	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, d.now)
 	return d, nil
 }
 
@@ -132,6 +137,9 @@ func (d *Daemon) Configure(s Setup) error {
 	d.mcp.refresh()
 	return nil
 }
+
+// Scripts returns the settings of scripts that are in force.
+func (d *Daemon) Scripts() offer.Settings { return d.current.State().Scripts }
 
 // Drain refuses new turns and calls, and what waits for a person, ends turns
 // whose client has gone, and waits for the others. When ctx ends before they

@@ -157,7 +157,7 @@ func TestTenOfFiveHundredToolsAreReachedOverMCP(t *testing.T) {
 			listed = append(listed, x.Name)
 		}
 		slices.Sort(listed)
-		if want := []string{"call_tool", "describe_tool", "find_tools", "load_tool_history", "search_tool_history"}; !slices.Equal(listed, want) {
+		if want := []string{"call_tool", "describe_tool", "find_tools", "load_tool_history", "run_script", "search_tool_history"}; !slices.Equal(listed, want) {
 			t.Fatalf("the list has %q", listed)
 		}
 		text, _ := json.Marshal(list.Tools)
@@ -245,7 +245,7 @@ func TestASearchKeepsToWhatAUserSees(t *testing.T) {
 	}
 	users(string(mcpserver.ListAll))
 	list, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 4 {
+	if err != nil || len(list.Tools) != 5 {
 		t.Errorf("with all: %d tools, %v", len(list.Tools), err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -87,9 +88,9 @@ func (m *mcpClients) routes() []openapi.Route {
 }
 
 // serve makes the server.
-func (m *mcpClients) serve(h *host.Host, version string, now func() time.Time) {
+func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, now func() time.Time) {
 	m.server = mcpserver.New(mcpserver.Config{
-		Host: h, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
+		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
 		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.config.Pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, Called: m.called, Card: card, Now: now,
@@ -162,13 +163,17 @@ func card(r approval.Request) string {
 func (m *mcpClients) called(c mcpserver.Call) {
 	r := c.Result
 	out := api.CountsOf(r)
-	m.metrics.ToolCalled("", formatMCP, out, r.Stats, c.Took)
+	format := formatMCP
+	if c.Inner {
+		format = turns.FormatScript
+	}
+	m.metrics.ToolCalled("", format, out, r.Stats, c.Took)
 	m.metrics.ApprovalDecided(out)
 	if c.FoundRank > 0 {
 		m.metrics.FoundCalled(c.FoundRank)
 	}
 	use := store.Call{
-		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: formatMCP, Code: "ok",
+		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: format, Code: "ok",
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Duration: c.Took, Created: c.Began,
 	}
 	if r.Err != nil {

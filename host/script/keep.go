@@ -75,8 +75,11 @@ func (x *run) input() (json.RawMessage, error) {
 }
 
 // note tells the model which calls the script made, and by which uuid each whole can be
-// loaded; empty: it made none, and logged nothing.
+// loaded; empty: it made none and logged nothing, or no model reads it.
 func (x *run) note() string {
+	if !x.Noted {
+		return ""
+	}
 	var calls []string
 	failed := map[tool.Code][]string{}
 	for i, m := range x.Made {

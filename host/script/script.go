@@ -46,10 +46,14 @@ type Options struct {
 	// Patience is how long a script that Runs store waits in memory for calls. 0 means
 	// DefaultPatience; negative: until they end.
 	Patience time.Duration
+	// Time is how long a script may run, without the time in which it waits for a person.
+	// 0 or less means DefaultTime.
+	Time time.Duration
 }
 
 // Defaults of Options.
 const (
+	DefaultTime     = 10 * time.Minute
 	DefaultCalls    = 200
 	DefaultParallel = 4
 	DefaultScripts  = 4
@@ -82,6 +86,9 @@ type Script struct {
 	Args json.RawMessage `json:",omitempty"`
 	// As is the tool whose result the answer is: its name and limits; the zero value: run_script.
 	As tool.Spec
+	// Noted says that a model reads the answer: a line before it names what the model can
+	// load of the calls.
+	Noted bool
 	// Input is the call that asked for the script, as the archive keeps it; nil: the source.
 	Input json.RawMessage `json:",omitempty"`
 	// MaxChars is the limit of the agent that calls, as in tool.Call.
@@ -126,6 +133,9 @@ func New(engine *scriptvm.Runtime, a Archive, o Options) *Runner {
 	}
 	if o.Patience == 0 {
 		o.Patience = DefaultPatience
+	}
+	if o.Time <= 0 {
+		o.Time = DefaultTime
 	}
 	return &Runner{engine, a, o, one{engine}, make(chan struct{}, o.Scripts)}
 }

@@ -91,7 +91,7 @@ func newBench(t testing.TB) *bench {
 func (b *bench) run(t testing.TB, code string) Outcome {
 	t.Helper()
 	out, err := b.runner.Run(t.Context(), b.session, Script{
-		Source: code, Tools: b.session.Tools(), Scope: archive.Scope{Principal: "me", Conversation: "conversation-1"}, CallID: "call_1",
+		Source: code, Tools: b.session.Tools(), Scope: archive.Scope{Principal: "me", Conversation: "conversation-1"}, CallID: "call_1", Noted: true,
 	})
 	if err != nil {
 		t.Fatalf("%s: %v", code, err)

@@ -23,6 +23,9 @@ type Report struct {
 	// NativeTools says whether the provider's own tool calling works; nil: not
 	// tried, or it failed for a reason that has nothing to do with tools.
 	NativeTools *bool `json:"native_tools"`
+	// Scripts says whether the model writes scripts that call tools; nil: not tried, or it
+	// failed for another reason.
+	Scripts *bool `json:"scripts"`
 	// Reply is the beginning of what the model answered, at most 200 characters.
 	Reply string `json:"reply"`
 	// Usage sums all questions.
@@ -82,6 +85,7 @@ const (
 	StepQuestion StepName = "question" // one tiny question
 	StepTools    StepName = "tools"    // one question with a tool, by the provider's own tool calling
 	StepPrompt   StepName = "prompt"   // the same by text, where the provider's own does not work
+	StepScript   StepName = "script"   // one question that a script answers
 )
 
 // TestOptions say how Test asks. The zero value asks in English.
@@ -90,6 +94,10 @@ type TestOptions struct {
 	Locale tool.Locale
 	// Bound is the most time of one step; 0: DefaultStepBound, negative: no bound.
 	Bound time.Duration
+	// Script is the tool that runs a script, and RunScript runs the code of one with the
+	// tools of a box; nil: no script is tried.
+	Script    tool.Spec
+	RunScript func(ctx context.Context, code string, box agent.Toolbox) (tool.Result, error)
 	// Tell is called with each step when it ends; nil: no call.
 	Tell func(Step)
 }
@@ -139,6 +147,9 @@ func (t *tester) run(ctx context.Context) Report {
 		t.OK = false
 	} else if !*t.NativeTools {
 		t.OK = t.prompt(ctx)
+	}
+	if t.OK {
+		t.script(ctx)
 	}
 	t.OK = t.OK && roomy
 	return t.Report

@@ -23,7 +23,7 @@ func TestReportAsJSON(t *testing.T) {
 			Steps: []Step{{Name: StepQuestion, OK: true, Elapsed: 1500 * time.Millisecond, FirstToken: 20 * time.Millisecond}},
 			Usage: agent.Usage{Prompt: 5, Completion: 1},
 		}, `{"info":{"name":"mine","provider":"ollama","model":"m","window":8192,"native_tools":true,"simulated":false},"ok":true,` +
-			`"steps":[{"name":"question","ok":true,"elapsed_ms":1500,"first_token_ms":20}],"native_tools":true,"reply":"ready","usage":{"prompt_tokens":5,"completion_tokens":1}}`},
+			`"steps":[{"name":"question","ok":true,"elapsed_ms":1500,"first_token_ms":20}],"native_tools":true,"scripts":null,"reply":"ready","usage":{"prompt_tokens":5,"completion_tokens":1}}`},
 		{"a step that failed says why", Step{Name: StepDescribe, Code: agent.ModelAuth, Msg: tool.Text{Format: "no"}, Hint: tool.Text{Format: "set X"}},
 			`{"name":"describe","ok":false,"code":"` + string(agent.ModelAuth) + `","message":"no","hint":"set X","elapsed_ms":0,"first_token_ms":0}`},
 		{"a server that was found", Found{Preset: "ollama", Title: "Ollama", BaseURL: "http://x", Models: []string{"m"}, Command: "c"},

@@ -88,11 +88,11 @@ func scriptCheckCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, _, err := c.settings()
+			p, s, err := c.settings()
 			if err != nil {
 				return err
 			}
-			engine, err := app.OpenScripts(cmd.Context(), p.Cache)
+			engine, err := app.OpenScripts(cmd.Context(), p.Cache, s.Settings.Scripts)
 			if err != nil {
 				return err
 			}

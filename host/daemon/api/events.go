@@ -142,6 +142,8 @@ type ToolCallResult struct {
 	// Structured is the tool's answer as a JSON value, for programs, up to 8,000 bytes.
 	// Only POST /api/tools/{name}/call returns it.
 	Structured json.RawMessage `json:"structured,omitempty"`
+	// Calls are those that a script made, in their order.
+	Calls []ScriptCall `json:"calls,omitempty"`
 	// Text is what the model reads, notice included; Line the one-line report.
 	Text string `json:"text"`
 	Line string `json:"line"`

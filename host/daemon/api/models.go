@@ -40,16 +40,18 @@ type ModelTested struct {
 	Window   int         `json:"window"` // tokens; 0: unknown
 	Steps    []ModelStep `json:"steps"`
 	// NativeTools says whether the provider's own tool calling works; null: unknown.
-	NativeTools *bool       `json:"native_tools"`
-	Reply       string      `json:"reply"` // the beginning of the model's answer
-	Usage       agent.Usage `json:"usage"`
+	NativeTools *bool `json:"native_tools"`
+	// Scripts says whether the model writes scripts that call tools; null: unknown.
+	Scripts *bool       `json:"scripts"`
+	Reply   string      `json:"reply"` // the beginning of the model's answer
+	Usage   agent.Usage `json:"usage"`
 }
 
 // ModelTestedOf returns the wire form of a report about the model of that name.
 func ModelTestedOf(name string, r provider.Report) ModelTested {
 	out := ModelTested{
 		Name: name, OK: r.OK, Provider: r.Info.Provider, Model: r.Info.Model, Window: r.Info.Window, Steps: []ModelStep{},
-		NativeTools: r.NativeTools, Reply: r.Reply, Usage: r.Usage,
+		NativeTools: r.NativeTools, Scripts: r.Scripts, Reply: r.Reply, Usage: r.Usage,
 	}
 	for _, s := range r.Steps {
 		out.Steps = append(out.Steps, ModelStepOf(s))

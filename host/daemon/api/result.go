@@ -29,6 +29,7 @@ func CountsOf(r tool.Result) ToolCallResult {
 	for _, k := range r.Shown.Kept {
 		out.Kept = append(out.Kept, KeptLine{k.Line, clip(r.Shown.Text[k.At:k.End]), k.By, k.Times})
 	}
+	out.Calls = callsOf(r.Inner)
 	out.LeftOut, out.Gaps = r.Shown.LeftOut, GapsOf(r.Shown)
 	if r.Shown.Cut() {
 		out.Layer, out.Limit, out.Unit = r.Shown.By, r.Shown.Limit, r.Shown.Unit

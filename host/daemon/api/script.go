@@ -23,15 +23,22 @@ type ScriptBody struct {
 // A ScriptResult is what became of a script. Its own fields are those of the answer.
 type ScriptResult struct {
 	ToolCallResult
-	Calls []ScriptCall `json:"calls"`
 	// Logged are the lines that the script wrote by console.
 	Logged []string `json:"logged"`
+}
+
+// callsOf returns the calls of a script.
+func callsOf(inner []tool.Inner) (out []ScriptCall) {
+	for _, c := range inner {
+		out = append(out, ScriptCall{Tool: c.Tool, UUID: c.UUID, Produced: c.Chars, ElapsedMS: c.Took.Milliseconds(), Code: string(c.Fault)})
+	}
+	return out
 }
 
 // A ScriptCall is one call that a script made.
 type ScriptCall struct {
 	Tool string `json:"tool"`
-	// UUID names the archived whole; empty: it was short, and is not archived.
+	// UUID names the archived whole; empty: the tool keeps no results.
 	UUID      string `json:"uuid,omitempty"`
 	Produced  int    `json:"produced"` // characters
 	ElapsedMS int64  `json:"elapsed_ms"`

@@ -86,8 +86,10 @@ type TraceCall struct {
 	Found []string `json:"found,omitempty"`
 	// FoundRank is the tool's place, from 1, in the list of the turn's first search that
 	// found it; absent: none did.
-	FoundRank int    `json:"found_rank,omitempty"`
-	Line      string `json:"line"`
+	FoundRank int `json:"found_rank,omitempty"`
+	// Calls are those that a script made, in their order.
+	Calls []ScriptCall `json:"calls,omitempty"`
+	Line  string       `json:"line"`
 }
 
 // A TraceList is the answer of GET /api/traces.

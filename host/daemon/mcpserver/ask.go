@@ -28,10 +28,13 @@ func (a *asker) possible() bool {
 	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
+// repeats reports whether the client makes the call again with the person's answer.
+func (a *asker) repeats() bool { return a.req.ProtocolVersion() >= stateless }
+
 // Approve implements host.Approver.
 func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	question := a.question(r)
-	if a.req.ProtocolVersion() < stateless {
+	if !a.repeats() {
 		answer, err := a.req.Session.Elicit(ctx, question)
 		if err != nil {
 			return approval.Answer{}, err

@@ -58,9 +58,12 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 	ctx, end := u.trace(ctx, c, from)
 	var r tool.Result
 	var err error
-	if answered != nil {
+	switch {
+	case answered != nil:
 		r = *answered
-	} else {
+	case u.s.cfg.Scripts.Has(c.Tool):
+		r, err = u.script(ctx, session, c, ask)
+	default:
 		r, err = session.Call(ctx, c)
 	}
 	end(r, err)
@@ -68,7 +71,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		return r, err
 	}
 	if f := u.s.cfg.Called; f != nil {
-		f(Call{u.principal, u.conversation, r, began, u.s.now().Sub(began), u.rank(r.Tool)})
+		f(Call{u.principal, u.conversation, r, began, u.s.now().Sub(began), u.rank(r.Tool), false})
 	}
 	return r, nil
 }

@@ -15,13 +15,16 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Config is everything a Server is made from. The caller keeps the Host and
 // closes it after the Server.
 type Config struct {
-	Host    *host.Host
+	Host *host.Host
+	// Scripts are the scripts that are offered as tools; nil: none.
+	Scripts *offer.Tools
 	Version string
 	Logger  hclog.Logger // nil: silent
 	// Locale is the language of descriptions, notices and errors; every other
@@ -85,6 +88,8 @@ type Call struct {
 	// FoundRank is the place at which the first search had found the tool, if this is
 	// the first call since; 0: none had.
 	FoundRank int
+	// Inner says that a script made the call.
+	Inner bool
 }
 
 // Conversation and the principal's name make the id of the conversation that

@@ -44,7 +44,7 @@ type listed struct {
 	text    string // its description on the wire
 	headers bool   // a client copies arguments of it into headers
 	output  bool   // it has an output schema
-	calls   bool   // it calls another tool
+	calls   bool   // it calls other tools
 }
 
 func newUser(s *Server, principal string) *user {
@@ -92,7 +92,7 @@ func (u *user) list() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.spoken.Store(u.tools().In(u.locale()))
-	specs := slices.DeleteFunc(u.tools().Tools(), func(s tool.Spec) bool { return !u.offers(s.Name) })
+	specs := slices.DeleteFunc(append(u.tools().Tools(), u.s.cfg.Scripts.Specs(true)...), func(s tool.Spec) bool { return !u.offers(s.Name) })
 	if u.searches(specs) {
 		u.search = &search{tools: specs, ranks: map[string]int{}}
 		specs = u.searchList(specs)
@@ -116,7 +116,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool || spec.Name == tool.RunScript}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {

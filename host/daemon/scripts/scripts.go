@@ -32,9 +32,6 @@ import (
 // and its arguments.
 const maxBody = 4 << 20
 
-// format is how calls of a script are written, in metrics and statistics.
-const format = "script"
-
 // Scripts has the route.
 type Scripts struct {
 	Host      *host.Host
@@ -127,10 +124,7 @@ func (s *Scripts) play(ctx context.Context, principal string, body api.ScriptBod
 	}
 	took := s.Now().Sub(began)
 	s.called(scope, tool.Call{ID: out.Result.CallID, Tool: script.Name}, out.Result, took, body.Locale)
-	answer := api.ScriptResult{ToolCallResult: api.ResultOf(out.Result, took.Milliseconds(), body.Locale), Calls: []api.ScriptCall{}, Logged: append([]string{}, out.Logged...)}
-	for _, c := range out.Calls {
-		answer.Calls = append(answer.Calls, api.ScriptCall{Tool: c.Tool, UUID: c.UUID, Produced: c.Chars, ElapsedMS: c.Took.Milliseconds(), Code: string(c.Fault)})
-	}
+	answer := api.ScriptResult{ToolCallResult: api.ResultOf(out.Result, took.Milliseconds(), body.Locale), Logged: append([]string{}, out.Logged...)}
 	s.Log.Info("script completed", "by", principal, "ok", answer.OK, "calls", len(out.Calls), "produced", answer.Produced, "shown", answer.Shown)
 	return answer, nil
 }
@@ -141,9 +135,9 @@ func (s *Scripts) called(scope archive.Scope, c tool.Call, r tool.Result, took t
 	if r.Err != nil {
 		code = string(r.Err.Code)
 	}
-	s.Metrics.ToolCalled("", format, out, r.Stats, took)
+	s.Metrics.ToolCalled("", turns.FormatScript, out, r.Stats, took)
 	s.Calls.Add(store.Call{
-		Scope: scope, CallID: c.ID, Tool: api.Clip(c.Tool, 80), Format: format, Code: code,
+		Scope: scope, CallID: c.ID, Tool: api.Clip(c.Tool, 80), Format: turns.FormatScript, Code: code,
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Duration: took, Created: s.Now().Add(-took),
 	})
 }

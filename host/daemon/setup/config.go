@@ -2,6 +2,7 @@ package setup
 
 import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/script/offer"
 )
 
 // DefaultProfile is the profile of questions that name none.
@@ -20,6 +21,8 @@ type Config struct {
 	Settings any
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
+	// Scripts are the settings of scripts.
+	Scripts offer.Settings
 	// Tracing says what spans are made; the zero value: none.
 	Tracing telemetry.Tracing
 }

@@ -23,6 +23,9 @@ type Model struct {
 	// not. nil: what the model says of itself decides.
 	Native func(context.Context) (works, known bool)
 
+	// Scripts reports whether a test has seen that it writes scripts; nil: none has.
+	Scripts func() bool
+
 	learnt *atomic.Pointer[agent.Mode] // nil until the model is in force
 }
 
@@ -59,6 +62,9 @@ func (m Model) Mode(ctx context.Context, prof agent.Config) agent.Mode {
 	m.Learn(found)
 	return found
 }
+
+// WritesScripts reports whether the model is known to write scripts.
+func (m Model) WritesScripts() bool { return m.Scripts != nil && m.Scripts() }
 
 // Learn keeps what a turn found out about a model in force, as long as the Setup has a
 // model of that name with the same Estimator.

@@ -93,9 +93,9 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	ctx, t.spans = s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: s.Known,
 	})
-	box := toolbox{session, t.prof.Allow, t.prof.Deny}
+	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
 	t.observers = t.newObservers(box)
-	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, t.tools(box), agent.ObserverFunc(t.observe))
+	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, box, agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.End(t.end, err)
 		return api.ChatEnd{}, err

@@ -21,7 +21,7 @@ func (t *turn) checkTools() error {
 	}
 	var own []string
 	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
-		seen := toolbox{nil, t.prof.Allow, t.prof.Deny}
+		seen := toolbox{allow: t.prof.Allow, deny: t.prof.Deny}
 		for _, info := range t.s.Host.Tools() {
 			if seen.sees(info.Spec.Name) {
 				own = append(own, info.Spec.Name)

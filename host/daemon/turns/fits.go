@@ -41,7 +41,7 @@ func (s *Service) Fits(ctx context.Context, principal string, ask api.Ask) (api.
 		results[i] = history.Loaded(id, part, page)
 		out.Loads[i] = api.Fit{UUID: id, Chars: results[i].Shown.TotalChars}
 	}
-	loop, err := agent.New(t.prof.Agent, t.metered(), toolbox{s.Host.Session(host.Principal(principal), t.scope.Conversation), t.prof.Allow, t.prof.Deny}, nil)
+	loop, err := agent.New(t.prof.Agent, t.metered(), toolbox{Session: s.Host.Session(host.Principal(principal), t.scope.Conversation), allow: t.prof.Allow, deny: t.prof.Deny}, nil)
 	if err != nil {
 		return api.Fits{}, err
 	}

@@ -29,7 +29,7 @@ func (t *turn) preload(ctx context.Context) error {
 		return nil
 	case len(loads) > maxLoads:
 		return api.Problemf(http.StatusBadRequest, "too_many_loads", "ask in several questions", "a question can load %d archives, not %d", maxLoads, len(loads))
-	case !a.EnableToolCalling || a.MaxToolCalls < 0 || !(toolbox{nil, t.prof.Allow, t.prof.Deny}).sees(loadTool):
+	case !a.EnableToolCalling || a.MaxToolCalls < 0 || !(toolbox{allow: t.prof.Allow, deny: t.prof.Deny}).sees(loadTool):
 		return api.Problemf(http.StatusBadRequest, "cannot_load", "use another profile", "the profile %s does not let archives be loaded", t.ask.Profile)
 	}
 	calls := make([]tool.Call, len(loads))

@@ -14,15 +14,10 @@ func (t *turn) newObservers(box toolbox) Observers {
 		Conversation: conversation, Question: t.ask.Message, Model: model, Profile: t.ask.Profile,
 		Simulated: t.model.Info.Simulated, Now: t.s.Now, End: &t.end, Limits: box.limits,
 	}
-	return Observers{
-		t.trace,
-		Spans{Turn: t.spans},
-		NewSearches(t.s.Metrics),
-		Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price},
-		Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end},
-		t.stream,
-		t.calls,
-	}
+	spans, metrics := Spans{Turn: t.spans}, Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price}
+	log := Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end}
+	t.inner = Observers{spans, metrics, log, t.calls}
+	return Observers{t.trace, spans, NewSearches(t.s.Metrics), metrics, log, t.stream, t.calls}
 }
 
 // observe sends an event to the observers. Pieces of a reply, of which there are many,

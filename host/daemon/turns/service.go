@@ -27,9 +27,11 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/script/offer"
 )
 
-// Config is everything a Service needs. All fields are required.
+// Config is everything a Service needs. All fields are required, but
+// Scripts.
 type Config struct {
 	Host      *host.Host
 	Store     *store.Store
@@ -42,6 +44,8 @@ type Config struct {
 	Known   func(tool string) bool
 	// Approvals are the calls that wait for a person.
 	Approvals *approvals.Queue
+	// Scripts are the scripts that are offered as tools; nil: none.
+	Scripts *offer.Tools
 	// OwnIDs are the beginnings of ids of conversations that the daemon itself makes,
 	// one for each principal.
 	OwnIDs []string

@@ -11,10 +11,13 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// toolbox is a session limited to a profile's tools, in one language.
+// toolbox is a session limited to a profile's tools, in one language. Its calls are
+// traced where turns are.
 type toolbox struct {
 	*host.Session
 	allow, deny []string
+	spans       *telemetry.Turn // nil: none
+	scripts     *scripted       // nil: no script is a tool
 }
 
 func (t toolbox) In(l tool.Locale) agent.Toolbox {
@@ -23,13 +26,18 @@ func (t toolbox) In(l tool.Locale) agent.Toolbox {
 }
 
 func (t toolbox) Tools() []tool.Spec {
-	return slices.DeleteFunc(t.Session.Tools(), func(s tool.Spec) bool { return !t.sees(s.Name) })
+	return slices.DeleteFunc(append(t.Session.Tools(), t.scripts.specs()...), func(s tool.Spec) bool { return !t.sees(s.Name) })
 }
 
 func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if !t.sees(c.Tool) {
 		return tool.Result{CallID: c.ID, Tool: c.Tool,
 			Err: tool.Errorf(tool.UnknownTool, "use one of the tools listed", "there is no tool named %q here", c.Tool)}, nil
+	}
+	ctx, ran := t.spans.StartCall(ctx, c)
+	defer ran()
+	if t.scripts.has(c.Tool) {
+		return t.scripts.call(ctx, t, c)
 	}
 	return t.Session.Call(ctx, c)
 }
@@ -70,31 +78,4 @@ func (t toolbox) limits(chars int) []plugin.LimitGroup {
 		groups[i].Tools = slices.DeleteFunc(groups[i].Tools, func(name string) bool { return !t.sees(name) })
 	}
 	return slices.DeleteFunc(groups, func(g plugin.LimitGroup) bool { return len(g.Tools) == 0 })
-}
-
-// A tracedBox is a turn's tools, whose calls are traced.
-type tracedBox struct {
-	toolbox
-	spans *telemetry.Turn
-}
-
-// In implements agent's way to ask for another language.
-func (b tracedBox) In(l tool.Locale) agent.Toolbox {
-	b.Session = b.Session.In(l)
-	return b
-}
-
-// Call implements agent.Toolbox.
-func (b tracedBox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	ctx, ran := b.spans.StartCall(ctx, c)
-	defer ran()
-	return b.toolbox.Call(ctx, c)
-}
-
-// tools are what the turn's model may call, traced where turns are.
-func (t *turn) tools(b toolbox) agent.Toolbox {
-	if t.spans == nil {
-		return b
-	}
-	return tracedBox{b, t.spans}
 }

@@ -86,7 +86,7 @@ func (t *Trace) Result(done Call) {
 		}
 		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
 		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line, c.Refused = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line, r.Refused
-		c.FoundRank = t.found[r.Tool]
+		c.FoundRank, c.Calls = t.found[r.Tool], r.Calls
 		if r.Error != nil {
 			c.Error = r.Error.Code
 		}

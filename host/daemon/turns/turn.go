@@ -37,6 +37,7 @@ type turn struct {
 	trace     *Trace
 	calls     *Calls
 	observers Observers
+	inner     Observers // of the calls of scripts
 }
 
 // locale is the language of the turn's refusals.

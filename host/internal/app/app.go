@@ -58,6 +58,7 @@ type App struct {
 	options Options
 	env     *environment
 	native  *nativeCache
+	wrote   *verdicts // which models write scripts
 	lock    *flock.Flock
 	opened  chan struct{} // closed when Daemon is set
 	rewatch chan struct{} // receives when the way to watch the plugin folders changes
@@ -105,7 +106,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s,
 		env: newEnvironment(loaded.Secrets), opened: make(chan struct{}), rewatch: make(chan struct{}, 1),
 	}
-	a.native = newNativeCache(p, a.Log)
+	a.native, a.wrote = newNativeCache(p, a.Log), scriptVerdicts(p)
 	if a.Token, err = p.EnsureToken(); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
-		Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, About: a, FindModels: a.findModels, TestModel: TestModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})

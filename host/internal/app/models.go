@@ -137,12 +137,33 @@ func TestModel(ctx context.Context, m agent.Model, o provider.TestOptions) provi
 	return provider.Report{Steps: []provider.Step{step}}
 }
 
+// testModel is TestModel with a script, whose outcome decides about later turns.
+func (a *App) testModel(ctx context.Context, m agent.Model, o provider.TestOptions) provider.Report {
+	try, end := TryScripts(a.Paths.Cache)
+	defer end()
+	r := TestModel(ctx, m, try(o))
+	a.mu.Lock()
+	s, ok := a.inForce.Models[r.Info.Name]
+	a.mu.Unlock()
+	if ok {
+		KeepTested(a.Paths, s, r)
+	}
+	return r
+}
+
 // probeModels gives every model that has none yet a question that finds out whether
 // its native tool calling works. The daemon asks it when it first needs the answer.
 func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
 	for name, m := range models {
-		if Unusable(m.Model) == nil && !m.Info.Simulated && m.Native == nil {
+		if m.Info.Simulated { // the demo model has a script among its answers
+			m.Scripts = func() bool { return true }
+			models[name] = m
+			continue
+		}
+		if Unusable(m.Model) == nil && m.Native == nil {
+			key := verdictKey(s.Models[name])
 			m.Native = a.native.probe(m.Model, s.Models[name])
+			m.Scripts = func() bool { works, _ := a.wrote.find(key); return works }
 			models[name] = m
 		}
 	}

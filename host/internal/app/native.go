@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -29,21 +26,20 @@ const failureKept = 5 * time.Minute
 // works. Each model is asked once; a lost or damaged file costs one question for
 // each model. It is safe for concurrent use.
 type nativeCache struct {
-	file string
-	log  hclog.Logger
-	mu   sync.Mutex // of the file
+	*verdicts
+	log hclog.Logger
 }
 
 // newNativeCache returns the cache of a data folder.
 func newNativeCache(p config.Paths, log hclog.Logger) *nativeCache {
-	return &nativeCache{file: filepath.Join(p.Data, "native.json"), log: log}
+	return &nativeCache{newVerdicts(p, "native.json"), log}
 }
 
 // probe returns the question for one model. The answer is the stored one, else what
 // the model's server says about it, else the result of a try. known is false if the
 // model could not be asked, or ctx ended first. Concurrent callers share one try.
 func (n *nativeCache) probe(m agent.Model, s config.ModelSettings) func(context.Context) (works, known bool) {
-	p := &nativeProbe{cache: n, model: m, key: s.Provider + " " + s.BaseURL + " " + s.Model}
+	p := &nativeProbe{cache: n, model: m, key: verdictKey(s)}
 	return p.ask
 }
 
@@ -113,35 +109,5 @@ func (p *nativeProbe) run(ctx context.Context, try *nativeTry) {
 	}
 	if try.works, try.known = provider.Native(ctx, p.model, tool.En); try.known {
 		p.cache.store(p.key, try.works)
-	}
-}
-
-func (n *nativeCache) find(key string) (works, known bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	works, known = n.read()[key]
-	return works, known
-}
-
-func (n *nativeCache) store(key string, works bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := n.read()
-	found[key] = works
-	n.write(found)
-}
-
-func (n *nativeCache) read() map[string]bool {
-	found := map[string]bool{}
-	if raw, err := os.ReadFile(n.file); err == nil && json.Unmarshal(raw, &found) != nil {
-		return map[string]bool{}
-	}
-	return found
-}
-
-func (n *nativeCache) write(found map[string]bool) {
-	raw, err := json.MarshalIndent(found, "", "  ")
-	if err == nil && os.MkdirAll(filepath.Dir(n.file), 0o700) == nil {
-		_ = os.WriteFile(n.file, raw, 0o600) // only a cache
 	}
 }

@@ -27,10 +27,10 @@ func TestNativeCache(t *testing.T) {
 	// A new process asks a model again that could not be asked; one that answered is
 	// asked once.
 	m := replay.New(gone, call)
-	if _, known := (&nativeCache{file: file}).probe(m, s)(t.Context()); known {
+	if _, known := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(m, s)(t.Context()); known {
 		t.Error("nothing was learnt, yet it is known")
 	}
-	probe := (&nativeCache{file: file}).probe(m, s)
+	probe := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(m, s)
 	for range 2 {
 		if works, known := probe(t.Context()); !works || !known {
 			t.Error("the answer was lost")
@@ -40,17 +40,17 @@ func TestNativeCache(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	// Another process knows it too; another model does not.
-	if works, known := (&nativeCache{file: file}).probe(replay.New(), s)(t.Context()); !works || !known {
+	if works, known := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(replay.New(), s)(t.Context()); !works || !known {
 		t.Error("the file does not hold it")
 	}
 	s.Model = "other"
-	if _, known := (&nativeCache{file: file}).probe(replay.New(gone), s)(t.Context()); known {
+	if _, known := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(replay.New(gone), s)(t.Context()); known {
 		t.Error("one model's answer passed for another's")
 	}
 	// What the provider says is not asked for.
 	yes := true
 	says := replay.New().Describing(agent.ModelInfo{NativeTools: &yes})
-	if works, known := (&nativeCache{file: file}).probe(says, s)(t.Context()); !works || !known || len(says.Requests()) != 0 {
+	if works, known := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(says, s)(t.Context()); !works || !known || len(says.Requests()) != 0 {
 		t.Error("the provider's word should do")
 	}
 	// A damaged file is as good as none.
@@ -58,7 +58,7 @@ func TestNativeCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Model = "m"
-	if works, known := (&nativeCache{file: file}).probe(replay.New(call), s)(t.Context()); !works || !known {
+	if works, known := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(replay.New(call), s)(t.Context()); !works || !known {
 		t.Error("a damaged file stands in the way")
 	}
 }
@@ -67,7 +67,7 @@ func TestNativeCache(t *testing.T) {
 // remembered for failureKept.
 func TestASlowModelBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := &nativeCache{file: filepath.Join(t.TempDir(), "native.json")}
+		cache := &nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, nil}
 		silent := replay.New(replay.Reply{Delay: time.Hour}, replay.Reply{Delay: time.Hour})
 		slow := cache.probe(silent, config.ModelSettings{Model: "slow"})
 		call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
@@ -112,7 +112,7 @@ func TestASlowModelBlocksNoOther(t *testing.T) {
 // A panic of a client is a failed probe, not the end of the daemon.
 func TestAPanicWhileAModelIsAsked(t *testing.T) {
 	var log strings.Builder
-	cache := &nativeCache{file: filepath.Join(t.TempDir(), "native.json"), log: hclog.New(&hclog.LoggerOptions{Output: &log})}
+	cache := &nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, hclog.New(&hclog.LoggerOptions{Output: &log})}
 	m := replay.Func(func(int, agent.Request) replay.Reply { panic("no") })
 	if _, known := cache.probe(m, config.ModelSettings{Model: "m"})(t.Context()); known || !strings.Contains(log.String(), "panicked") {
 		t.Errorf("known %t, log %q", known, log.String())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/host/script/offer"
 )
 
 // A scriptEngine is the engine of scripts, once it has been needed.
@@ -14,6 +15,7 @@ type scriptEngine struct {
 	mu      sync.Mutex
 	runtime *scriptvm.Runtime // nil: no script was run
 	runner  *script.Runner
+	options script.Options // of runner
 }
 
 // scripts returns what runs scripts.
@@ -21,24 +23,28 @@ func (a *App) scripts(ctx context.Context) (*script.Runner, error) {
 	e := &a.script
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	settings := a.Daemon.Scripts()
 	if e.runtime == nil {
-		runtime, err := OpenScripts(ctx, a.Paths.Cache)
+		runtime, err := OpenScripts(ctx, a.Paths.Cache, settings)
 		if err != nil {
 			return nil, err
 		}
-		e.runtime, e.runner = runtime, script.New(runtime, a.Host.Archive(), script.Options{})
+		e.runtime = runtime
+	}
+	if o := settings.Options(); e.runner == nil || e.options != o {
+		e.runner, e.options = script.New(e.runtime, a.Host.Archive(), o), o
 	}
 	return e.runner, nil
 }
 
 // OpenScripts opens the engine of scripts. cache is the folder of compiled code; empty:
 // none is kept.
-func OpenScripts(ctx context.Context, cache string) (*scriptvm.Runtime, error) {
+func OpenScripts(ctx context.Context, cache string, s offer.Settings) (*scriptvm.Runtime, error) {
 	if cache != "" {
 		cache = filepath.Join(cache, "scripts")
 	}
 	// The engine stays when the request that needed it first has ended.
-	return scriptvm.Open(context.WithoutCancel(ctx), scriptvm.Options{CacheDir: cache})
+	return scriptvm.Open(context.WithoutCancel(ctx), s.Engine(cache))
 }
 
 // close frees the engine.

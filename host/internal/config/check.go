@@ -88,6 +88,7 @@ func check(s *Settings, bad report) {
 	checkUsers(s, bad)
 	checkListings(s, bad)
 	checkApprovals(s, bad)
+	s.Scripts.Check(bad)
 	for name, g := range s.Grants {
 		for i, x := range g.Secrets {
 			if x.Name == "" || x.Host == "" && x.Header+x.Format != "" {

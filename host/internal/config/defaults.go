@@ -72,6 +72,7 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.Sandbox.Idle, Duration(host.DefaultIdle))
 	def(&s.Sandbox.CompileCPU, Duration(host.DefaultCompileCPU))
 	def(&s.Sandbox.CompileMemory, host.DefaultCompileMemory)
+	s.Scripts = s.Scripts.WithDefaults()
 	s.Agent = s.Agent.WithDefaults(s.Locale)
 	s.Agents = maps.Clone(s.Agents)
 	for name, a := range s.Agents {

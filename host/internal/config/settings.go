@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -28,6 +29,7 @@ type Settings struct {
 	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
 	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
 	Telemetry TelemetrySettings        `toml:"telemetry" json:"telemetry"`
+	Scripts   offer.Settings           `toml:"scripts" json:"scripts"`
 
 	positions positions // of the keys in the file
 }

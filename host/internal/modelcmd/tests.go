@@ -37,7 +37,7 @@ func (t tested) MarshalJSON() ([]byte, error) {
 // Test tests the named models at the same time. Their steps come in the order of the
 // names.
 func (c *Commands) Test(ctx context.Context, names []string, all bool, o provider.TestOptions) error {
-	_, l, err := c.Load()
+	p, l, err := c.Load()
 	if err != nil {
 		return err
 	}
@@ -71,12 +71,15 @@ func (c *Commands) Test(ctx context.Context, names []string, all bool, o provide
 	update, done := c.Progress(show.asking())
 	defer done()
 	show.update = update
+	try, end := app.TryScripts(p.Cache)
+	defer end()
 	var wg sync.WaitGroup
 	for i, m := range models {
 		wg.Go(func() {
 			o := o
 			o.Tell = func(s provider.Step) { show.step(i, s) }
-			out[i] = tested{names[i], app.TestModel(ctx, m, o)}
+			out[i] = tested{names[i], app.TestModel(ctx, m, try(o))}
+			app.KeepTested(p, s.Models[names[i]], out[i].report)
 			show.end(i)
 		})
 	}
@@ -169,7 +172,7 @@ func (c *Commands) tellStep(s provider.Step) {
 	mark := "ok  "
 	switch {
 	case s.OK:
-	case s.Name == provider.StepTools: // there is another way
+	case s.Name == provider.StepTools || s.Name == provider.StepScript && s.Code == "": // there is another way
 		mark = "no  "
 	default:
 		mark = "FAIL"

@@ -1,0 +1,30 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/script/offer"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// script runs a script, which calls what the user sees.
+func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, ask *asker) (tool.Result, error) {
+	session = session.KeepingAll().Reporting(nil)
+	if ask != nil && ask.repeats() { // the script would begin again, and call again what it has called
+		session = session.Asking(nil)
+	}
+	return u.s.cfg.Scripts.Call(ctx, offer.Caller{
+		Session: session, Locale: u.locale(),
+		Tools: slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !u.offers(t.Name) }),
+		Scope: archive.Scope{Principal: u.principal, Conversation: u.conversation, Everywhere: true},
+		Called: func(_ tool.Call, r tool.Result, took time.Duration) {
+			if f := u.s.cfg.Called; f != nil {
+				f(Call{u.principal, u.conversation, r, u.s.now().Add(-took), took, u.rank(r.Tool), true})
+			}
+		},
+	}, c)
+}

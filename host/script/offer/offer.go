@@ -1,0 +1,99 @@
+// Package offer makes scripts tools: run_script, whose argument is a script that a model
+// has written, for turns and for MCP clients. It knows who is offered it, what it says of
+// itself, and how a call of it runs in the session of its caller.
+package offer
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Source returns what runs scripts. It opens the engine at the first use.
+type Source func(context.Context) (*script.Runner, error)
+
+// Tools are the scripts that are offered as tools. It is safe for concurrent use.
+type Tools struct {
+	// Runner runs them. Nil: none are offered.
+	Runner Source
+	// Settings returns the settings in force.
+	Settings func() Settings
+}
+
+// A Caller is on whose behalf a script runs.
+type Caller struct {
+	// Session makes the calls of the script, and archives what comes of it.
+	Session script.Session
+	// Tools are what the caller sees. Scripts among them are not called.
+	Tools  []tool.Spec
+	Scope  archive.Scope
+	Locale tool.Locale
+	// Called receives each call of the script that has ended, one at a time.
+	Called func(c tool.Call, r tool.Result, took time.Duration)
+}
+
+// Specs returns the tools that are offered: none, or run_script. writes says that the
+// caller is known to write scripts.
+func (t *Tools) Specs(writes bool) []tool.Spec {
+	if t == nil || t.Runner == nil {
+		return nil
+	}
+	if o := t.Settings().Offer; o == Never || o != Always && !writes {
+		return nil
+	}
+	return []tool.Spec{Spec()}
+}
+
+// Has reports whether a tool is a script.
+func (t *Tools) Has(name string) bool { return t != nil && t.Runner != nil && name == tool.RunScript }
+
+// Call runs the script that a call asks for. Its faults are the Result's Err; an error
+// means that ctx has ended, or that the host is closed.
+func (t *Tools) Call(ctx context.Context, by Caller, c tool.Call) (tool.Result, error) {
+	code, fail := codeOf(c)
+	if fail != nil {
+		return tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(by.Locale, fail)}, nil
+	}
+	runner, err := t.Runner(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	var may []tool.Spec
+	for _, s := range by.Tools {
+		if !t.Has(s.Name) {
+			may = append(may, s)
+		}
+	}
+	out, err := runner.Run(ctx, by.Session, script.Script{
+		Source: code, Tools: may, Scope: by.Scope, CallID: c.ID, Turn: c.Turn, Locale: by.Locale,
+		As: Spec(), Noted: true, Input: c.Args, MaxChars: c.MaxChars, Called: by.Called,
+	})
+	return out.Result, err
+}
+
+// codeOf returns the argument of run_script.
+func codeOf(c tool.Call) (string, *tool.Error) {
+	var args struct {
+		Code *string `json:"code"`
+	}
+	if json.Unmarshal(c.Args, &args) != nil || args.Code == nil || strings.TrimSpace(*args.Code) == "" {
+		return "", tool.Errorf(tool.BadArgs, `write {"code": "return await tools.NAME({…})"}`, "the arguments of run_script are an object whose code is a script")
+	}
+	return unfenced(*args.Code), nil
+}
+
+// unfenced returns a script without the Markdown around it, which models write.
+func unfenced(code string) string {
+	lines := strings.Split(strings.TrimSpace(code), "\n")
+	if n := len(lines); n >= 2 && strings.HasPrefix(lines[0], "```") && strings.TrimSpace(lines[n-1]) == "```" {
+		lines[0], lines[n-1] = "", "" // the numbers of the other lines stay
+		return strings.Join(lines, "\n")
+	}
+	return code
+}
