@@ -120,6 +120,7 @@ var levels = map[string]int{
 	"host/plugintest":                10,
 	"host/internal/author":           10,
 	"host/daemon/web":                5,
+	"host/daemon/web/bundle":         20,
 	"host/daemon":                    12,
 	"host/daemon/client":             13,
 	"host/internal/term":             2,
@@ -241,6 +242,7 @@ var allowed = map[string]map[string]string{
 		"go.opentelemetry.io/otel":       "the interface that it stands behind",
 		"github.com/cenkalti/backoff/v5": "repeats when a collector is busy",
 	},
+	"host/daemon/web/bundle": {"github.com/evanw/esbuild": "builds the page; no other program contains it"},
 	"host/internal/jsonedit": {"github.com/tailscale/hujson": "other programs' JSON with comments, changed in one place"},
 	"host/internal/app": {
 		"github.com/gofrs/flock":           "one process per data folder",

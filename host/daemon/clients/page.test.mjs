@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
 
-const source = await readFile(new URL('../web/page/stream.js', import.meta.url), 'base64');
+const source = await readFile(new URL('../web/src/core/stream.js', import.meta.url), 'base64');
 const { Stream } = await import('data:text/javascript;base64,' + source);
 
 const began = () => fetch(process.env.WEIR_CONTROL + '/began');

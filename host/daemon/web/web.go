@@ -1,6 +1,6 @@
-// Package web holds the daemon's page: static files, without a build step,
-// that send requests only to the daemon. They work under a policy that
-// forbids inline scripts and styles.
+// Package web holds the daemon's page: static files that send requests only to the
+// daemon, and work under a policy that forbids inline scripts and styles and every HTML
+// string. The files in dist are made from the sources in src; see docs/page.md.
 package web
 
 import (
@@ -8,12 +8,14 @@ import (
 	"io/fs"
 )
 
-//go:embed page
-var page embed.FS
+//go:generate go run ./bundle
+
+//go:embed dist
+var dist embed.FS
 
 // Files returns the page's files, index.html at the root.
 func Files() fs.FS {
-	files, err := fs.Sub(page, "page")
+	files, err := fs.Sub(dist, "dist")
 	if err != nil {
 		panic(err) // the name is right or the program does not build
 	}

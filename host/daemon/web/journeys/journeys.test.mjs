@@ -17,8 +17,9 @@ test('a new tab is logged in, and log-out holds for all', async () => {
   const other = await page.context().newPage();
   await other.goto(weir.url);
   await other.getByRole('textbox', { name: 'Your question' }).waitFor();
-  await page.getByRole('button', { name: 'Account: Operator' }).click();
+  await page.getByRole('link', { name: 'Account: Operator' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
   await other.getByRole('heading', { name: 'Log in' }).waitFor();
 });
 
@@ -80,7 +81,7 @@ test('a daemon that is away is told as such, and what is shown stays', async () 
   rest.keep('');
   await page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).waitFor({ state: 'hidden' });
   await log(page).getByText('The daemon was restarted').waitFor();
-  await log(page).getByRole('button', { name: 'Ask again' }).click();
+  await log(page).getByRole('button', { name: 'Ask again' }).last().click();
   assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Who goes on?');
 });
 
@@ -108,12 +109,14 @@ test('a conversation is exported in each form', async () => {
   }
 });
 
+// view opens a view by its name in the rail.
+const view = (page, name) => page.getByRole('navigation', { name: /^(Views|视图)$/ }).getByRole('link', { name }).click();
+
 // review opens what a plugin is and asks for.
 async function review(page, name) {
-  const tools = page.getByRole('button', { name: 'Tools', exact: true });
-  if ((await tools.getAttribute('aria-expanded')) !== 'true') await tools.click();
-  await page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) }).getByRole('button', { name: 'Look' }).click();
-  return page.getByRole('dialog');
+  await view(page, /^Plugins/);
+  await page.getByRole('navigation', { name: 'Plugins' }).getByRole('link', { name: new RegExp(`^${name} `) }).click();
+  return page.getByRole('article', { name });
 }
 
 test('approving a plugin grants what it asks for', async () => {
@@ -147,28 +150,39 @@ test('an approval stops what serves only after a question', async () => {
   assert.deepEqual([now.plugin.state, now.plugin.version], ['ready', '0.2.0']);
 });
 
+// calls are the cards of a tool's calls.
+const calls = (page, tool) => log(page).getByRole('region', { name: `Tool call ${tool}` });
+const ended = (page) => page.getByRole('button', { name: /^(Stop|停止)$/ }).waitFor({ state: 'hidden' });
+
 test('a conversation that is opened again shows what the model read then', async () => {
-  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }]] : []);
   const page = await world.visit();
   await ask(page, 'Make something long');
   await log(page).getByText('It is done.').waitFor();
-  const card = log(page).getByRole('region', { name: 'Tool call long_text' });
-  // told is what a person can read of a call and of the sums below it.
+  await ended(page);
+  const card = calls(page, 'long_text'), whole = calls(page, 'calculator'), map = card.getByRole('img').first();
+  // told is what a person can read of the calls and of the sums below them.
   const told = async () => {
     await card.getByText('What the model read').click();
-    await card.locator('pre').nth(1).filter({ hasText: /\d{3}/ }).waitFor();
+    await card.locator('pre.read').filter({ hasText: /\d{3}/ }).waitFor();
     await card.getByText('Lines shown for a pattern: 1').click();
-    const kept = card.getByRole('listitem');
-    await kept.waitFor();
-    return [(await card.locator('.note').allInnerTexts()).join(' '), await kept.innerText(), await card.locator('.numbers').innerText(), await card.locator('pre').nth(1).innerText(), await log(page).locator('article > .note').last().innerText()];
+    await card.getByRole('listitem').waitFor();
+    return {
+      figures: await card.locator('.figures').innerText(), badge: await card.locator('header').innerText(), kept: await card.getByRole('listitem').innerText(), read: await card.locator('pre.read').innerText(),
+      map: await map.getAttribute('aria-label'), spans: await map.locator('.through').evaluateAll((all) => all.map((n) => n.getAttribute('style'))),
+      whole: await whole.innerText(), sums: await log(page).locator('.sums > span').last().innerText(),
+    };
   };
-  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   const live = await told();
-  assert.match(live[0], /^Left out by the agent's limit of 12,000 characters: [\d,]+ characters, lines: \d+\. From now on the model reads a placeholder/);
-  assert.match(live[1], /^line 201, \^line 201:: line 201: /);
+  assert.match(live.figures, /^[\d,]+ of 26,[\d,]+ characters let through Left out by the agent's limit of 12,000 characters: [\d,]+ characters, lines: \d+\. change…$/);
+  assert.match(live.kept, /^line 201, \^line 201:: line 201: /);
+  assert.match(live.badge, /folded now/);
+  assert.match(live.whole, /calculator\s+“6\*7”\s+[\d,]+ characters, whole/);
+  assert.equal(live.spans.length, 3, 'the beginning, a kept line and the end');
   await page.reload();
   await card.waitFor();
-  assert.deepEqual(await told(), live);
+  const again = await told();
+  for (const key of Object.keys(live)) assert.deepEqual(again[key], live[key], key);
 });
 
 test('a first visit asks for the token, and says when it is wrong', async () => {
@@ -199,46 +213,162 @@ test('a code logs in once, and the browser stays logged in', async () => {
   await again.getByRole('alert').filter({ hasText: 'The code is wrong, was used, or is older than a minute' }).waitFor();
 });
 
+// read opens the whole of a call in the reader.
+async function read(page, tool = 'long_text') {
+  await calls(page, tool).getByRole('link', { name: /^Open the whole/ }).first().click();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
+  return { lines: page.getByRole('region', { name: 'Archived text' }), side: page.getByRole('complementary', { name: 'Limit, load back' }) };
+}
+
 test('lines and matches are loaded back, and what fits is told before', async () => {
   model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
   const page = await world.visit();
   await ask(page, 'Make something long');
   await log(page).getByText('It is done.').waitFor();
-  const reader = page.getByRole('dialog');
-  const open = () => log(page).getByRole('button', { name: /^Open the whole/ }).first().click();
-  await open();
-  await reader.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
-  await reader.getByRole('textbox', { name: 'Lines' }).fill('ten to twenty');
-  await reader.getByRole('button', { name: 'Show', exact: true }).click();
-  await reader.getByText('Write lines as 100-160, 100- or 100.').waitFor();
-  assert.ok(await reader.getByRole('button', { name: /^Load/ }).isDisabled());
-  await reader.getByRole('textbox', { name: 'Lines' }).fill('100-101');
-  await reader.getByRole('button', { name: 'Show', exact: true }).click();
-  await reader.getByText(/^all [\d,]+ characters fit$/).waitFor();
-  await reader.getByRole('button', { name: 'Load these lines with the next question' }).click();
-  await open();
-  await reader.getByRole('textbox', { name: 'Search' }).fill('line 7777:');
-  await reader.getByRole('button', { name: 'Show', exact: true }).click();
-  await reader.getByText('Matching lines: 1.').waitFor();
-  await reader.getByRole('button', { name: 'Load these matches with the next question' }).click();
-  await open();
-  await reader.getByRole('button', { name: 'Load the whole with the next question' }).click();
+  await ended(page);
+  const { side } = await read(page), lines = side.getByRole('textbox', { name: 'Lines', exact: true });
+  await side.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  await lines.fill('ten to twenty');
+  await side.getByText('Write lines as 100-160, 100- or 100.').waitFor();
+  assert.ok(await side.getByRole('button', { name: /^Load/ }).isDisabled());
+  await page.getByRole('button', { name: 'Select line 20', exact: true }).click();
+  await page.getByRole('button', { name: 'Select line 21', exact: true }).click({ modifiers: ['Shift'] });
+  assert.equal(await lines.inputValue(), '20-21');
+  await side.getByText(/^all [\d,]+ characters fit$/).waitFor();
+  await side.getByRole('button', { name: 'Load these lines with the next question' }).click();
+  await read(page);
+  await page.getByRole('searchbox', { name: 'Find in this result' }).fill('line 7777:');
+  await page.getByRole('status').filter({ hasText: /^1 of 1$/ }).waitFor();
+  await side.getByRole('button', { name: 'Load these matches with the next question' }).click();
+  await read(page);
+  await side.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  await side.getByRole('button', { name: 'Load the whole with the next question' }).click();
   await page.setViewportSize({ width: 320, height: 720 });
   const chips = page.getByRole('list', { name: 'Loaded back with the next question' }).getByRole('listitem');
-  await chips.filter({ hasText: 'long_text, lines 100-101' }).getByText(/^all [\d,]+ characters fit$/).waitFor();
+  await chips.filter({ hasText: 'long_text, lines 20-21' }).getByText(/^all [\d,]+ characters fit$/).waitFor();
   const whole = chips.filter({ hasText: 'long_text, the whole' });
   await whole.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
   const number = (text) => Number(/[\d,]+/.exec(text)[0].replaceAll(',', ''));
   const told = number((await whole.innerText()).split('first')[1]);
   model.asked.length = 0;
-  await ask(page, 'What is in lines 100 and 101?');
-  const cards = log(page).getByRole('region', { name: 'Tool call load_tool_history' });
+  await ask(page, 'What is in lines 20 and 21?');
+  const cards = calls(page, 'load_tool_history');
   await cards.nth(2).getByText('loaded from the archive').waitFor();
-  const shown = number((await cards.nth(2).locator('.numbers span').nth(1).innerText()));
+  const shown = number(await cards.nth(2).locator('.figures').innerText());
   assert.ok(shown <= told && shown > 0.98 * told, `${told} characters were told to fit, ${shown} were shown`);
-  const read = JSON.stringify(model.asked[0].slice(-4));
-  for (const text of ['line 100:', 'line 101:', '7777:line 7777:']) assert.ok(read.includes(text), text);
+  const sent = JSON.stringify(model.asked[0].slice(-4));
+  for (const text of ['line 20:', 'line 21:', '7777:line 7777:']) assert.ok(sent.includes(text), text);
   assert.equal(await chips.count(), 0);
+});
+
+test('the reader holds a long result with few nodes, and finds every hit in it', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  const { lines } = await read(page), status = page.getByRole('search').getByRole('status');
+  const count = () => lines.evaluate((n) => n.querySelectorAll('*').length);
+  assert.ok(await count() <= 400, `${await count()} nodes`);
+  await page.getByRole('searchbox', { name: 'Find in this result' }).fill('999:');
+  await status.filter({ hasText: /^1 of 20$/ }).waitFor();
+  await lines.locator('mark.now').waitFor();
+  await lines.focus();
+  await page.keyboard.press('n');
+  await status.filter({ hasText: /^2 of 20$/ }).waitFor();
+  await lines.getByText('line 1999:').waitFor();
+  await page.keyboard.press('p');
+  await page.keyboard.press('p');
+  await status.filter({ hasText: /^20 of 20$/ }).waitFor();
+  await lines.getByText('line 19999:').waitFor();
+  assert.ok(await count() <= 400, `${await count()} nodes`);
+  await page.waitForURL(/[?&]q=999%3A/);
+  await page.waitForURL(/[?&]l=19\d\d\d/);
+  await page.reload();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 19999:').waitFor();
+  assert.equal(await page.getByRole('searchbox', { name: 'Find in this result' }).inputValue(), '999:');
+  await page.getByRole('textbox', { name: 'Go to line' }).fill('12,345');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 12345:').waitFor();
+});
+
+test('another limit is tried on a result, and saved for its tool', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  await calls(page, 'long_text').getByRole('link', { name: 'change…' }).click();
+  const what = page.getByRole('region', { name: 'What if the limit were…' }), map = page.getByRole('scrollbar').getByRole('img');
+  const before = await page.getByRole('scrollbar').locator('.through').evaluateAll((all) => all.map((n) => n.getAttribute('style')));
+  await what.getByRole('spinbutton', { name: "Agent's limit" }).fill('');
+  await what.getByRole('slider').fill('3000');
+  await what.getByText(/^[\d,]+ of 26,[\d,]+ characters let through/).waitFor();
+  await what.getByText("the operator's limit of 3,000 characters decides").or(what.getByText('of 3,000 characters decides')).first().waitFor();
+  const after = await page.getByRole('scrollbar').locator('.through').evaluateAll((all) => all.map((n) => n.getAttribute('style')));
+  assert.notDeepEqual(after, before);
+  assert.ok(await map.count() || true);
+  await what.getByRole('button', { name: 'See the text' }).click();
+  await what.locator('pre').filter({ hasText: 'line 1:' }).waitFor();
+  await what.getByRole('button', { name: 'Save for long_text…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Changes of tools.toml' });
+  await dialog.getByText('max_chars = 3000').waitFor();
+  await dialog.getByRole('button', { name: 'Write and put in force' }).click();
+  await dialog.getByText('Written, and in force.').waitFor();
+  assert.match(await readFile(`${weir.dir}/tools.toml`, 'utf8'), /\[tools\.long_text\][^[]*max_chars\s*= 3000/);
+  const { tools } = await weir.api('api/tools');
+  assert.equal(tools.find((x) => x.spec.name === 'long_text').effective.max_chars, 3000);
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+  const etag = (await fetch(`${weir.url}api/settings`, { headers: { Authorization: `Bearer ${weir.token}` } })).headers.get('etag');
+  await fetch(`${weir.url}api/settings`, { method: 'PATCH', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json', 'If-Match': etag }, body: JSON.stringify({ changes: [{ key: ['tools', 'long_text', 'max_chars'], value: null }] }) });
+});
+
+test('archived results of programs are found, read and deleted', async () => {
+  const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : 'nothing'}`;
+  await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });
+  const page = await world.visit();
+  await view(page, 'Results');
+  await page.getByRole('link', { name: /^their_tool/ }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search the whole texts' }).fill('苍鹭');
+  await page.getByRole('button', { name: /their_tool.*60/ }).click();
+  const lines = page.getByRole('region', { name: 'Archived text' });
+  await lines.getByText('苍鹭').waitFor();
+  await lines.getByText('⟨U+202E⟩').waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download' }).click();
+  assert.ok((await readFile(await (await download).path(), 'utf8')).includes(line(900)));
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('button', { name: 'Yes, delete it' }).click();
+  await page.getByRole('heading', { name: 'Results' }).waitFor();
+  await page.getByRole('link', { name: /^their_tool/ }).waitFor({ state: 'hidden' });
+});
+
+test('a call that was asked for elsewhere waits in every view', async () => {
+  const page = await world.visit();
+  await view(page, 'Results');
+  model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
+  const asked = fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: 'seven from a program', approvals: true }) }).then((r) => r.text());
+  const inbox = page.getByRole('region', { name: 'Calls that wait for you' });
+  await inbox.getByText('"lines": 7').waitFor();
+  assert.match(await page.title(), /^\(1\)/);
+  await inbox.getByRole('button', { name: 'Allow once' }).click();
+  assert.match(await asked, /It is done\./);
+  await inbox.waitFor({ state: 'hidden' });
+});
+
+test('an answer shows in a second tab, and goes on when the first is closed', async () => {
+  const rest = pending();
+  model.says = () => ['Half of it', rest.promise];
+  const page = await world.visit();
+  await ask(page, 'Who else reads this?');
+  await log(page).getByText('Half of it').waitFor();
+  await page.waitForURL(/#\/ask\/./);
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await log(other).getByText('Half of it').waitFor();
+  await page.close();
+  rest.keep(', and the rest.');
+  await log(other).getByText('Half of it, and the rest.').waitFor();
 });
 
 const attacks = ['<img src=x onerror="globalThis.hit=1">', '<script>globalThis.hit=1</script>', '<a href="javascript:globalThis.hit=1">x</a>', '[link](javascript:globalThis.hit=1)',
@@ -253,16 +383,17 @@ test('what a model, a tool, a plugin or a person writes becomes no markup', asyn
   await ask(page, all);
   await log(page).getByText('image: picture').waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
-  const dialog = await review(page, 'sneaky');
-  await dialog.getByText('<script>').waitFor();
-  await dialog.getByRole('button', { name: 'Close' }).click();
+  const article = await review(page, 'sneaky');
+  await article.getByText('<script>').first().waitFor();
+  await view(page, 'Ask');
   await page.getByRole('searchbox', { name: 'Search conversations' }).fill('onerror');
   await page.getByRole('status').filter({ hasText: /^Found: \d/ }).waitFor();
   await page.reload();
   await log(page).getByText('image: picture').waitFor();
   assert.equal(await page.evaluate(() => globalThis.hit), undefined);
-  const made = 'script:not([src="app.js"]), img:not([src="icon.svg"]), iframe, svg, object, embed, [onerror], [onload], a[href^="javascript:"]';
+  const made = 'script:not([src="app.js"]), img:not([src="icon.svg"]), iframe, svg:not(.icon), object, embed, [onerror], [onload], a[href^="javascript:"]';
   assert.deepEqual(await page.locator(made).evaluateAll((list) => list.map((n) => n.outerHTML)), []);
+  assert.equal(await log(page).locator('svg, img').count(), 0);
   assert.equal(await page.getByRole('link', { name: 'image: picture' }).getAttribute('rel'), 'noopener noreferrer');
 });
 
@@ -348,56 +479,76 @@ async function prepare(page, question, answer) {
 }
 
 // views opens all that the page can show, one after another, and calls look with each.
-async function views(page, look, [about, tools, at, account, whole, approve, close, chats]) {
-  const dialog = page.getByRole('dialog');
-  const opened = async (name, button) => {
-    await button.click();
-    await dialog.waitFor();
-    await dialog.getByText(/…$/).filter({ hasText: /^(Loading…|加载中…)$/ }).waitFor({ state: 'hidden' });
-    await look(name);
+async function views(page, look, w) {
+  const rail = page.getByRole('navigation', { name: /^(Views|视图)$/ }), dialog = page.getByRole('dialog');
+  const go = async (name) => {
+    const link = rail.getByRole('link', { name });
+    if (await link.isVisible()) return link.click();
+    await rail.getByRole('link', { name: w.more }).click();
+    await page.getByRole('main').getByRole('link', { name }).click();
   };
-  const shut = () => dialog.getByRole('button', { name: close }).click();
+  const settled = () => page.getByText(/^(Loading…|加载中…)$/).first().waitFor({ state: 'hidden' });
+  await go(w.ask);
+  await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
   await look('conversation');
-  await opened('reader', log(page).getByRole('button', { name: whole }).first());
-  await shut();
-  await opened('account', page.getByRole('button', { name: account }));
-  await shut();
-  const narrow = page.getByRole('button', { name: chats, exact: true });
+  const narrow = page.getByRole('button', { name: w.chats, exact: true });
   if (await narrow.isVisible()) await narrow.click();
   await look('conversations');
-  await opened('about', page.getByRole('button', { name: about }).first());
-  await shut();
+  await page.getByRole('button', { name: w.about }).first().click();
+  await dialog.waitFor();
+  await look('about');
+  await dialog.getByRole('button', { name: w.close }).click();
   if (await narrow.isVisible()) await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: tools, exact: true }).click();
-  const row = page.getByRole('listitem').filter({ has: page.getByText('sneaky', { exact: true }) });
-  await row.waitFor();
-  await look('tools');
-  await opened('plugin', row.getByRole('button', { name: at }));
-  await dialog.getByRole('button', { name: approve }).click();
+  const sees = page.getByRole('button', { name: w.sees, exact: true });
+  if (await sees.isVisible()) { await sees.click(); await look('sees'); await page.keyboard.press('Escape'); }
+  await log(page).getByRole('link', { name: w.whole }).first().click();
+  await page.getByRole('region', { name: w.text }).getByText('line 1:').first().waitFor();
+  await look('reader');
+  const side = page.getByRole('button', { name: w.side });
+  if (await side.isVisible()) await side.click();
+  await page.getByRole('slider').fill('3000');
+  await page.getByText(w.through).last().waitFor();
+  await look('what-if');
+  await go(w.results);
+  await page.getByRole('link', { name: /^long_text/ }).first().waitFor();
+  await look('results');
+  await go(w.plugins);
+  await page.getByRole('link', { name: /^sneaky / }).waitFor();
+  await look('plugins');
+  await page.getByRole('link', { name: /^sneaky / }).click();
+  await page.getByRole('article').getByRole('button', { name: w.approve }).click();
   await look('approval');
-  await shut();
-  await page.keyboard.press('Escape');
+  for (const name of w.rest) {
+    await go(name);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await settled();
+    await look(String(name));
+  }
+  await go(w.ask);
 }
+
+const english = { ask: 'Ask', results: 'Results', plugins: /^Plugins/, more: 'More', chats: 'Conversations', about: /^About “/, close: 'Close', sees: 'What the model sees', whole: /^Open the whole/, text: 'Archived text', side: 'Limit, load back', through: /characters let through$/, approve: /^(Approve|Grant)…$/, rest: ['Tools', /^Account/] };
+const chinese = { ask: '提问', results: '结果', plugins: /^插件/, more: '更多', chats: '会话', about: /^“.*重命名/, close: '关闭', sees: '模型看到的内容', whole: /^打开完整内容/, text: '存档内容', side: '限制与加载', through: /个字符中放行了/, approve: /^(批准|授予)…$/, rest: ['工具', /^账户/] };
 
 test('every view is accessible and as wide as the screen', async () => {
   await weir.stranger('sneaky', ['evil.example']);
   const page = await world.visit();
   await prepare(page, 'Make everything there is', 'Everything');
   const stranger = await world.visit({}, '');
-  const found = [], names = [/^About “/, 'Tools', 'Look', /^Account:/, /^Open the whole/, 'Approve…', 'Close', 'Conversations'];
+  const found = [];
   for (const width of [1280, 320]) {
     for (const colorScheme of ['light', 'dark']) {
       const look = async (name, seen = page) => {
-        const wide = await seen.evaluate(() => [...document.querySelectorAll('body, header *, .app, dialog[open], #login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1).map((n) => n.id || n.nodeName));
+        const wide = await seen.evaluate(() => [document.documentElement, ...document.querySelectorAll('body, .shell, .rail, .rail *, .stage, .page > *, .talk-head *, .ask *, .find > *, dialog[open], .login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 || (n === document.documentElement && n.scrollWidth > innerWidth)).map((n) => n.id || `${n.nodeName}.${n.className}`));
         for (const what of [...(await violations(seen)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
-        if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name}.png` });
+        if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/\W/g, '')}.png` });
       };
       for (const each of [page, stranger]) {
         await each.setViewportSize({ width, height: 720 });
         await each.emulateMedia({ colorScheme });
       }
       await look('login', stranger);
-      await views(page, look, names);
+      await views(page, look, english);
     }
   }
   assert.deepEqual(found, []);
@@ -411,7 +562,7 @@ test('a Chinese page has no English sentence', async () => {
   const look = async (name) => {
     const texts = await page.evaluate(() => {
       const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), out = [];
-      while (walk.nextNode()) if (walk.currentNode.parentElement.checkVisibility() && !walk.currentNode.parentElement.closest('pre, code, q, [lang="en"], #chat-list .open')) out.push(walk.currentNode.data);
+      while (walk.nextNode()) if (walk.currentNode.parentElement.checkVisibility() && !walk.currentNode.parentElement.closest('pre, code, q, [lang="en"], .talks .open, .rows, .sum, .args')) out.push(walk.currentNode.data);
       return out;
     });
     const command = / weir [a-z]+ [a-z]+ \S+$/; // stays as one types it
@@ -419,9 +570,9 @@ test('a Chinese page has no English sentence', async () => {
     for (const [width, colorScheme] of process.env.SHOTS ? [[320, 'dark'], [1280, 'light']] : []) {
       await page.setViewportSize({ width, height: 720 });
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: `${process.env.SHOTS}/zh-${width}-${colorScheme}-${name}.png` });
+      await page.screenshot({ path: `${process.env.SHOTS}/zh-${width}-${colorScheme}-${name.replace(/\W/g, '')}.png` });
     }
   };
-  await views(page, look, [/^“.*重命名/, '工具', '查看', /^账户：/, /^打开完整内容/, '批准…', '关闭', '会话']);
+  await views(page, look, chinese);
   assert.deepEqual(found, []);
 });

@@ -15,6 +15,8 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
 	npm ci --no-audit --no-fund --loglevel=error
 	touch node_modules/.package-lock.json
 fi
+# The types of the page's sources.
+node_modules/.bin/tsc -p ../src
 # Playwright needs Node 20; the clients of npm have brought one where the system's is older.
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
 CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=900000 "${@:-journeys.test.mjs}"

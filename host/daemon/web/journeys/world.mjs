@@ -141,7 +141,7 @@ export async function startWorld(more) {
     context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
     if (process.env.PAGE_FILES) await fromDisk(context, weir.url, process.env.PAGE_FILES);
     const page = await context.newPage();
-    page.setDefaultTimeout(60000);
+    page.setDefaultTimeout(Number(process.env.PATIENCE ?? 60000));
     await page.goto(address || weir.url);
     if (address) await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
     return page;

@@ -1,0 +1,127 @@
+// The conversation: questions and answers.
+import { effect, useComputed, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { num } from "../core/format";
+import { to } from "../core/route";
+import { lang, t } from "../core/words";
+import { Blocks, Markdown } from "../parts/Markdown";
+import { Button } from "../parts/Button";
+import { Copy } from "../parts/Copy";
+import { ProblemBox } from "../parts/Problem";
+import { CallCard } from "./CallCard";
+import { type Conversation, draft } from "./state";
+import { type Part, reasonText, sumsText, type Turn } from "./turn";
+import { Welcome } from "./Welcome";
+
+const nearEnd = 80; // pixels from the end at which what comes is followed
+const drawnAtOnce = 20; // turns; the earlier ones follow when the browser has time
+
+// Log scrolls with what comes as long as its end is in sight.
+export function Log({ c }: { c: Conversation }) {
+  const box = useRef<HTMLDivElement>(null), inner = useRef<HTMLDivElement>(null), atEnd = useRef(true);
+  const from = useSignal(Math.max(0, c.turns.peek().length - drawnAtOnce));
+  const turns = c.turns.value, stream = c.stream.value, place = c.place.value;
+  useLayoutEffect(() => { from.value = Math.max(0, c.turns.value.length - drawnAtOnce); atEnd.current = true; }, [c, turns.length > 0]);
+  useEffect(() => {
+    const toEnd = () => { if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight; };
+    const watch = new ResizeObserver(toEnd);
+    watch.observe(inner.current!);
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => effect(() => { c.turns.value.length; if (!c.place.value) atEnd.current = true; }), [c]);
+  useEffect(() => {
+    if (place || !from.value) { from.value = 0; return; }
+    const timer = setTimeout(() => { // what is added above does not move what is read
+      if (!box.current) return;
+      const { scrollHeight, scrollTop } = box.current;
+      from.value = 0;
+      requestAnimationFrame(() => { if (!atEnd.current && box.current) box.current!.scrollTop = scrollTop + box.current.scrollHeight - scrollHeight; });
+    }, 300);
+    return () => clearTimeout(timer);
+  }, [c, turns.length > 0, place]);
+  useEffect(() => { if (place && turns.length) requestAnimationFrame(() => { if (inner.current) show(inner.current, place, atEnd); }); }, [place, turns.length > 0]);
+  const scrolled = (e: { currentTarget: HTMLElement }) => { const b = e.currentTarget; atEnd.current = b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd; };
+  return (
+    <div id="scroll" class="scroll" ref={box} tabIndex={0} role="region" aria-label={t("conversation")} aria-busy={Boolean(stream)} onScroll={scrolled}>
+      <div class="log" ref={inner}>
+        {c.problem.value && c.problem.value.code !== "unreachable" && <ProblemBox alert message={c.problem.value.status === 404 ? t("noSuchChat") : c.problem.value.message} hint={c.problem.value.status === 404 ? "" : c.problem.value.hint} />}
+        {!turns.length && !c.id && <Welcome />}
+        {turns.slice(from.value).map((turn, i) => <TurnView key={`${c.id}-${i + from.value}`} turn={turn} c={c} />)}
+      </div>
+    </div>
+  );
+}
+
+// show scrolls to a message and marks it.
+function show(log: HTMLElement, message: number, atEnd: { current: boolean }): void {
+  const all = [...log.querySelectorAll<HTMLElement>("[data-m]")].filter((n) => Number(n.dataset.m) > 0 && Number(n.dataset.m) <= message);
+  const at = all.at(-1);
+  if (!at) return;
+  atEnd.current = false;
+  at.scrollIntoView({ block: "center" });
+  at.classList.add("found");
+  at.tabIndex = -1;
+  at.focus({ preventScroll: true });
+  at.addEventListener("blur", () => at.classList.remove("found"), { once: true });
+}
+
+function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
+  const parts = turn.parts.value, sums = turn.sums.value;
+  return (
+    <>
+      {turn.question && <div class="mine" role="article" aria-label={t("you")} data-m={turn.first}><h2>{turn.question}</h2></div>}
+      {(parts.length > 0 || turn.waits.value) && (
+        <article class="theirs" aria-label={t("answer")} lang={turn.lang.value || undefined}>
+          {parts.map((p, i) => <PartView key={i} part={p} turn={turn} c={c} />)}
+          {turn.lost.value && <p class="note">{t("reconnecting")}</p>}
+          <Pulse turn={turn} />
+          {sums && reasonText(sums) && <p class="note">{reasonText(sums)}</p>}
+          {sums && (
+            <p class="note sums" lang={lang.value === "zh" ? "zh-CN" : "en"}>
+              <span>{sumsText(sums)}</span>
+              <a href={to("traces", [c.id, String(turn.number)])}>{t("howItWent")}</a>
+              {turn.answer() && <Copy kind="bare" of={() => turn.answer()} label={t("copyAnswer")} />}
+              <Button kind="bare" onClick={() => askAgain(turn)}>{t("askAgain")}</Button>
+            </p>
+          )}
+        </article>
+      )}
+    </>
+  );
+}
+
+// askAgain puts a question back into the box.
+function askAgain(turn: Turn): void {
+  draft.value = turn.question;
+  document.getElementById("question")?.focus();
+}
+
+function PartView({ part, turn, c }: { part: Part; turn: Turn; c: Conversation }) {
+  switch (part.kind) {
+    case "text": return <div data-m={part.message}><Text text={part.text} /></div>;
+    case "thought": return <details class="thought"><summary>{t("thought")}</summary><div>{part.text.value}</div></details>;
+    case "call": return <div data-m={part.message}><CallCard call={part.call} conversation={c.id} /></div>;
+    case "note": return <p class="note">{part.say()}</p>;
+  }
+  const p = typeof part.problem === "function" ? { message: part.problem() } : part.problem;
+  return <ProblemBox alert message={p.message} hint={p.hint}>{part.again && <Button onClick={() => askAgain(turn)}>{t("askAgain")}</Button>}</ProblemBox>;
+}
+
+function Text({ text }: { text: { value: string } }) {
+  const blocks = useMemo(() => new Blocks(), []);
+  const now = useComputed(() => blocks.of(text.value));
+  return <Markdown blocks={now.value} />;
+}
+
+// Pulse is a clock, and what is waited for.
+function Pulse({ turn }: { turn: Turn }) {
+  const now = useSignal(Date.now()), waits = turn.waits.value;
+  useEffect(() => {
+    if (!waits) return;
+    const timer = setInterval(() => { now.value = Date.now(); }, 1000);
+    return () => clearInterval(timer);
+  }, [Boolean(waits)]);
+  if (!waits) return null;
+  return <p class="pulse">{waits.say()} · {t("seconds", { n: num(Math.max(0, Math.floor((now.value - waits.since) / 1000))) })}</p>;
+}

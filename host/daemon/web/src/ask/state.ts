@@ -1,0 +1,167 @@
+// The conversations that this tab has open, and what is asked in them.
+import { effect, signal, untracked } from "@preact/signals";
+import type { Budget, ChatStart, ConversationList, ConversationRow, KeptLine, ShownConversation, ShownMessage, Trace, TraceHead, TraceList } from "../api";
+import { api, getJSON, Problem, token, unreachable } from "../core/daemon";
+import { beat } from "../core/pulse";
+import { go, route, to } from "../core/route";
+import { recall, remember } from "../core/storage";
+import { t } from "../core/words";
+import { Stream } from "../core/stream.js";
+import { ofStored, settle, sumsOf, Turn } from "./turn";
+import { follow } from "./follow";
+
+export class Conversation {
+  title = signal("");
+  turns = signal<Turn[]>([]);
+  stream = signal<Stream | null>(null);
+  start = signal<ChatStart | null>(null);
+  budget = signal<Budget | null>(null);
+  trace = signal<Trace | null>(null); // of the last turn
+  problem = signal<Problem | null>(null);
+  // place is the message that is looked for, from 1; 0: the end.
+  place = signal(0);
+  private ident = signal("");
+  constructor(id = "") { this.ident.value = id; }
+  // id is empty before the first answer begins.
+  get id(): string { return this.ident.value; }
+  set id(id: string) { this.ident.value = id; }
+}
+
+export const current = signal(new Conversation());
+export const draft = signal(recall("weir.draft") || "");
+effect(() => remember("weir.draft", draft.value || null));
+export const model = signal(""); // that was chosen; empty: the daemon's default
+export const profile = signal("");
+
+// answering are the conversations whose answers this tab reads.
+const answering = new Map<string, Conversation>();
+
+// ---- the list
+
+export const list = signal<ConversationRow[] | null>(null);
+export const next = signal("");
+// listed says why the list could not be asked for; what it shows may be old then.
+export const listed = signal("");
+let asked = 0;
+
+export async function refresh(): Promise<void> {
+  const turn = ++asked;
+  try {
+    const page = await getJSON<ConversationList>("api/conversations");
+    if (turn !== asked) return;
+    list.value = page.conversations || [];
+    next.value = page.next || "";
+    listed.value = "";
+  } catch (err) { // what is listed may still be true; that there is nothing would not be
+    if (turn === asked && (err as Problem).code !== unreachable) listed.value = (err as Problem).message;
+  }
+}
+
+export async function older(): Promise<void> {
+  const page = await getJSON<ConversationList>(`api/conversations?cursor=${encodeURIComponent(next.value)}`);
+  list.value = [...(list.value || []), ...(page.conversations || [])];
+  next.value = page.next || "";
+}
+
+// ---- opening
+
+// open shows a conversation; an answer that runs in it is read from its start.
+export async function open(id: string, place = 0): Promise<void> {
+  if (current.value.id === id && !current.value.problem.value) { current.value.place.value = place; return; }
+  const running = answering.get(id);
+  if (running) { running.place.value = place; current.value = running; return; }
+  const c = new Conversation(id);
+  c.place.value = place;
+  current.value = c;
+  const path = `api/conversations/${encodeURIComponent(id)}`;
+  const stream = new Stream(api);
+  const joined = stream.join(id).then(() => true, () => false);
+  try {
+    const [stored, traces] = await Promise.all([getJSON<ShownConversation>(path), getJSON<TraceList>(`api/traces?limit=1000&conversation_id=${encodeURIComponent(id)}`).catch(() => ({ traces: [] })), joined]);
+    c.title.value = stored.conversation.title;
+    const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
+    const isRunning = await joined;
+    c.turns.value = turnsOf(id, isRunning ? messages.slice(0, last + 1) : messages, traces.traces || []);
+    const turn = c.turns.value.at(-1);
+    if (isRunning && turn) return void run(c, turn, stream, null);
+    if (isRunning) stream.leave();
+    if (turn && last === messages.length - 1) turn.add({ kind: "problem", problem: () => t("unanswered"), again: true });
+    lastTrace(c);
+  } catch (err) {
+    stream.leave();
+    c.problem.value = err as Problem;
+  }
+}
+
+// turnsOf are the turns of stored messages, with how they went where that is still known.
+function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[]): Turn[] {
+  const out: Turn[] = [], args = new Map<string, unknown>();
+  messages.forEach((m, i) => {
+    if (m.role === "user" || !out.length) out.push(new Turn(m.role === "user" ? m.text || "" : "", m.turn, i + 1));
+    const turn = out.at(-1)!;
+    if (m.role === "user") return;
+    if (m.reasoning) turn.write("thought", m.reasoning);
+    if (m.role === "assistant" && m.text) turn.add({ kind: "text", text: signal(m.text), message: i + 1 });
+    for (const c of m.calls || []) args.set(c.id, c.args);
+    for (const r of m.results || []) {
+      const then = () => getJSON<{ text: string; kept?: KeptLine[] | null }>(`api/conversations/${encodeURIComponent(id)}/call?${new URLSearchParams({ turn: String(m.turn), call: r.call_id })}`);
+      settle(turn.begin(r.call_id, r.tool, args.get(r.call_id), i + 1), ofStored(r, then), r.folded);
+    }
+    const trace = m.turn !== messages[i + 1]?.turn && traces.find((x) => x.turn === m.turn);
+    if (trace) turn.sums.value = sumsOf(trace, m.model || "");
+  });
+  return out;
+}
+
+// lastTrace asks what the last request held.
+export async function lastTrace(c: Conversation): Promise<void> {
+  c.trace.value = await getJSON<Trace>(`api/traces/last?conversation_id=${encodeURIComponent(c.id)}`).catch(() => null);
+}
+
+// fresh begins a new conversation, which has no id before its first answer.
+export function fresh(): void {
+  current.value = new Conversation();
+}
+
+// follow the address: a conversation that it names is opened.
+effect(() => {
+  const { view, parts, query } = route.value;
+  if (view !== "ask" || !token.value) return;
+  const id = parts[0] || "";
+  untracked(() => {
+    if (id) open(id, Number(query.get("m")) || 0);
+    else if (current.value.id) fresh();
+  });
+});
+
+// ---- asking
+
+export function ask(question: string, loads: unknown[]): void {
+  const c = current.value;
+  const turn = new Turn(question, (c.turns.value.at(-1)?.number || 0) + 1);
+  c.turns.value = [...c.turns.value, turn];
+  c.place.value = 0;
+  const body = {
+    message: question, approvals: true, explain: true, ...(c.id && { conversation_id: c.id }), ...(loads.length && { load_uuids: loads }),
+    ...(model.value && { model: model.value }), ...(profile.value && { profile: profile.value }),
+  };
+  run(c, turn, new Stream(api), body);
+}
+
+async function run(c: Conversation, turn: Turn, stream: Stream, body: object | null): Promise<void> {
+  c.stream.value = stream;
+  if (c.id) answering.set(c.id, c);
+  const begun = await follow(c, turn, stream, body, (id) => {
+    c.id = id;
+    answering.set(id, c);
+    if (current.value === c && route.value.view === "ask") go(to("ask", [id]), { replace: !route.value.parts[0] });
+    refresh();
+  });
+  answering.delete(c.id);
+  c.stream.value = null;
+  if (!begun && !draft.value && body) draft.value = turn.question; // it was not asked
+  if (c.id) lastTrace(c);
+  beat();
+  await refresh();
+  c.title.value ||= list.value?.find((row) => row.id === c.id)?.title || "";
+}

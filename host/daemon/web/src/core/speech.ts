@@ -1,0 +1,29 @@
+// Whole sentences for screen readers, so that they are not read letter by letter as they
+// arrive.
+import { signal } from "@preact/signals";
+
+export const said = signal<{ id: number; text: string }[]>([]);
+let waiting = "", count = 0;
+
+// hear adds a piece of text; what is a sentence by now is said.
+export function hear(text: string): void {
+  waiting += text;
+  const ends = [...waiting.matchAll(/[。！？!?\n]|\.(?=\s)/g)];
+  if (ends.length) say(ends.at(-1)!.index + 1);
+}
+
+// say says what has been heard up to a character.
+export function say(upTo = waiting.length): void {
+  const text = waiting.slice(0, upTo).trim();
+  waiting = waiting.slice(upTo);
+  if (text) said.value = [...said.value, { id: ++count, text }].slice(-6);
+}
+
+// tell says a sentence.
+export const tell = (text: string): void => hear(`${text}\n`);
+
+// cutShort ends the sentence that is waiting, whose end was lost.
+export function cutShort(text: string): void {
+  waiting = `${text}\n`;
+  say();
+}

@@ -1,0 +1,47 @@
+// The cut map: one bar for a whole result, in which the parts that a model was shown lie
+// where they lie in the whole.
+import type { Gap } from "../api";
+import { num } from "../core/format";
+import { t } from "../core/words";
+
+export interface Cut {
+  produced: number; // characters of the whole
+  shown: number; // characters that were let through
+  lines: number; // of the whole; 0: unknown
+  gaps?: Gap[] | null;
+  kept?: number[]; // lines that an expression kept
+  lost?: boolean; // what was left out is not in the archive
+}
+
+export interface Span { from: number; to: number }
+
+// spans returns the parts that were let through, as fractions of the whole.
+export function spans({ produced, shown, lines, gaps }: Cut): Span[] {
+  if (!produced) return [];
+  const known = (gaps || []).filter((g) => g.first > 0 && g.last >= g.first);
+  if (!known.length || lines < 2) return shown ? [{ from: 0, to: Math.min(1, shown / produced) }] : [];
+  const out: Span[] = [];
+  let at = 0;
+  for (const g of known) {
+    const from = (g.first - 1) / lines;
+    if (from > at) out.push({ from: at, to: from });
+    at = Math.max(at, g.last / lines);
+  }
+  if (at < 1) out.push({ from: at, to: 1 });
+  return out;
+}
+
+const percent = (n: number) => `${(100 * n).toFixed(3)}%`;
+
+// CutMap draws the map. With down it runs from top to bottom.
+export function CutMap({ cut, down = false, hits = [], small = false }: { cut: Cut; down?: boolean; hits?: number[]; small?: boolean }) {
+  const place = (from: number, to: number) => (down ? { top: percent(from), height: percent(to - from) } : { left: percent(from), width: percent(to - from) });
+  const tick = (line: number) => (cut.lines ? (line - 1) / cut.lines : 0);
+  return (
+    <div class={`map ${down ? "down" : ""} ${small ? "small" : ""} ${cut.lost ? "lost" : ""}`} role="img" aria-label={t("bar", { shown: num(cut.shown), produced: num(cut.produced) })}>
+      {spans(cut).map((s, i) => <i key={`s${i}`} class="through" style={place(s.from, s.to)} />)}
+      {(cut.kept || []).slice(0, 300).map((line) => <i key={`k${line}`} class="kept" style={place(tick(line), tick(line))} />)}
+      {hits.slice(0, 500).map((line) => <i key={`h${line}`} class="hit" style={place(tick(line), tick(line))} />)}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+// Hooks that several views use.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem, unreachable } from "../core/daemon";
+
+// Asked is the state of a request: data stays while it is asked for again.
+export interface Asked<T> {
+  data?: T;
+  problem?: Problem;
+  again: () => void;
+}
+
+// useAsked asks when one of the values in by changes, and again when again is called.
+export function useAsked<T>(ask: () => Promise<T>, by: unknown[]): Asked<T> {
+  const [state, set] = useState<{ data?: T; problem?: Problem }>({});
+  const turn = useRef(0);
+  const again = () => {
+    const mine = ++turn.current;
+    ask().then((data) => { if (mine === turn.current) set({ data }); },
+      (problem) => { if (mine === turn.current) set((s) => ({ data: problem.code === unreachable ? s.data : undefined, problem })); });
+  };
+  useEffect(() => { again(); return () => { turn.current++; }; }, by);
+  return { ...state, again };
+}
+
+// useKey calls act for a key that is pressed outside of a field and a dialog.
+export function useKeys(keys: Record<string, () => void>): void {
+  const held = useRef(keys);
+  held.current = keys;
+  useEffect(() => {
+    const listen = (e: KeyboardEvent) => {
+      const at = e.target as HTMLElement;
+      if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey || at.matches?.("input, textarea, select") || document.querySelector("dialog[open]")) return;
+      const act = held.current[e.key];
+      if (!act) return;
+      e.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, []);
+}
