@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -275,6 +277,34 @@ func TestLengthLimit(t *testing.T) {
 			t.Errorf("answer %q, reason %s", turn.Answer, turn.Reason)
 		}
 	})
+}
+
+// endless is a model whose replies have no end.
+type endless struct{ delta agent.Delta }
+
+func (e endless) Generate(ctx context.Context, _ agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		for ctx.Err() == nil && yield(e.delta, nil) {
+		}
+	}
+}
+
+// TestAnEndlessReplyIsLeft: a server that goes on for ever does not fill the memory.
+func TestAnEndlessReplyIsLeft(t *testing.T) {
+	long := strings.Repeat("again and ", 10_000)
+	for name, d := range map[string]agent.Delta{
+		"text": {Text: long}, "thoughts": {Reasoning: long}, "calls": {Call: &tool.Call{ID: "a", Tool: "echo", Args: json.RawMessage(`{"text":"` + long + `"}`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, _, err := ask(t, config(), endless{d}, newBox().says("echo", "hello"), nil, "go")
+			if !agent.IsModelCode(err, agent.ModelGarbage) || turn.Reason != agent.ReasonModel {
+				t.Errorf("err %v, reason %s", err, turn.Reason)
+			}
+			if n := len(turn.Answer); n > 8<<20 || name == "text" && n < 7<<20 {
+				t.Errorf("%d bytes of the reply are kept", n)
+			}
+		})
+	}
 }
 
 func TestErrorsKeepWhatHappened(t *testing.T) {

@@ -69,6 +69,10 @@ func (p *reply) refuse(call int, why *tool.Error) {
 	p.bad[call] = why
 }
 
+// maxReply bounds what is read of one reply, in bytes: text, thoughts and calls. The longest
+// replies that providers allow have a few hundred thousand tokens.
+const maxReply = 8 << 20
+
 // stream asks the model once. It stops reading after the reply's calls: when the text
 // after them has an invented result, or is long.
 func (r *run) stream(req Request) *reply {
@@ -77,11 +81,19 @@ func (r *run) stream(req Request) *reply {
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.withholdsText()}
 	var parser parse.Parser
-	read := 0 // bytes of text
+	read, size := 0, 0 // bytes of text, of everything
 	began := time.Now()
 	for d, err := range r.l.model.Generate(ctx, req) {
 		if err != nil {
 			p.err = err
+			break
+		}
+		size += len(d.Text) + len(d.Reasoning) + len(d.Sealed)
+		if d.Call != nil {
+			size += len(d.Call.Tool) + len(d.Call.Args)
+		}
+		if size > maxReply {
+			p.err = NewModelError(ModelGarbage, r.info.Name, tool.Textf("the reply is longer than %d MiB, and the rest was not read", maxReply>>20), tool.Textf("ask for less at once, or bound the model's replies at its server"))
 			break
 		}
 		if p.first == 0 && (d.Text != "" || d.Reasoning != "" || d.Call != nil) {
