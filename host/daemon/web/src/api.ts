@@ -611,6 +611,7 @@ export interface ModelTested {
   ok: boolean;
   provider: string;
   reply: string;
+  scripts: boolean | null;
   steps: ModelStep[] | null;
   usage: AgentUsage;
   window: number;
@@ -888,7 +889,7 @@ export interface ScriptCall {
 
 export interface ScriptResult {
   approval?: ToolApproval | null;
-  calls: ScriptCall[] | null;
+  calls?: ScriptCall[] | null;
   elapsed_ms: number;
   error?: ToolError | null;
   gaps?: Gap[] | null;
@@ -1094,6 +1095,7 @@ export interface ToolCallProgress {
 
 export interface ToolCallResult {
   approval?: ToolApproval | null;
+  calls?: ScriptCall[] | null;
   elapsed_ms: number;
   error?: ToolError | null;
   gaps?: Gap[] | null;
@@ -1271,6 +1273,7 @@ export interface Trace {
 
 export interface TraceCall {
   arguments: unknown;
+  calls?: ScriptCall[] | null;
   elapsed_ms: number;
   error?: string;
   format?: string;
