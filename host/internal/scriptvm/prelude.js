@@ -19,6 +19,7 @@
   let asked = 0; // ids given
   let state = { done: false };
   let names = freeze([]);
+  let columns = []; // of a script in TypeScript, by line: [column, column in the source, …], from 0
 
   const EXIT = Symbol("exit");
 
@@ -40,7 +41,13 @@
   }
 
   // The first place of the script in an error's stack: [line, column].
-  const place = (error) => (/\bscript\.js:(\d+):(\d+)/.exec(error.stack ?? "") ?? [0, 0, 0]).slice(1).map(Number);
+  function place(error) {
+    const [, line, column] = /\bscript\.js:(\d+):(\d+)/.exec(error.stack ?? "") ?? [0, 0, 0];
+    const shifts = columns[line - 1] ?? [];
+    let distance = 0;
+    for (let i = 0; i < shifts.length && shifts[i] < column; i += 2) distance = shifts[i + 1] - shifts[i];
+    return [Number(line), Number(column) + distance];
+  }
 
   class ToolError extends Error {
     constructor({ code, message, hint }, at) {
@@ -190,6 +197,7 @@
   return function dispatch(what, a, b) {
     if (what === "run") {
       const setting = parse(b);
+      columns = setting.columns ?? [];
       Math.random = seeded(setting.seed ?? 0);
       names = freeze(setting.tools ?? []);
       defineProperty(globalThis, "args", { value: freeze(setting.args ?? {}), enumerable: true });
@@ -201,6 +209,7 @@
     } else if (what === "check") {
       state = { done: true };
     } else if (what === "broken") {
+      columns = parse(b).columns ?? [];
       fail(a);
     } else if (what === "give") {
       const { id, error, value } = parse(a);

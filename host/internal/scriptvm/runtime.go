@@ -73,6 +73,7 @@ type Runtime struct {
 	image    []byte // linear memory with QuickJS and the prelude started
 	dispatch uint64 // the prelude's function, a handle
 	digest   [sha256.Size]byte
+	stripper stripper
 }
 
 // Open compiles the engine and starts it once. The caller closes the Runtime when no

@@ -85,8 +85,9 @@ type State struct {
 	Waiting int
 }
 
-// opening precedes the source, on its first line.
-const opening = "(async () => {"
+// A program is a source between opening, on its first line, and closing. Errors call it
+// file.
+const opening, closing, file = "(async () => {", "\n})", "script.js"
 
 // A Setting is what a script finds.
 type Setting struct {
@@ -96,6 +97,8 @@ type Setting struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// Seed is what the script's random numbers begin with. 0 means one that Start chooses.
 	Seed uint32 `json:"seed,omitempty"`
+
+	columns [][]int // of TypeScript, as in stripped
 }
 
 // Check returns what is wrong in the syntax of a script; nil: nothing. Nothing runs. Errors
@@ -128,19 +131,18 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if set.Seed == 0 {
 		set.Seed = rand.Uint32()
 	}
-	setting, err := json.Marshal(set)
-	if err != nil {
-		return nil, State{}, errors.Join(err, s.Close(ctx))
-	}
+	var fault *Fault
 	state, err := s.step(ctx, func(ctx context.Context) error {
-		f, err := s.eval(ctx, []byte(opening+source+"\n})"), "script.js")
+		var f uint64
+		var err error
+		f, fault, err = s.compiled(ctx, opening+source+closing, &set)
 		what, argument := what, f
 		if thrown, ok := errors.AsType[*thrown](err); ok {
 			what, argument = "broken", thrown.value
 		} else if err != nil {
 			return err
 		}
-		list, err := s.text(ctx, string(setting))
+		list, err := s.setting(ctx, set)
 		if err != nil {
 			return err
 		}
@@ -149,7 +151,23 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if err != nil {
 		return nil, State{}, errors.Join(err, s.Close(ctx))
 	}
+	// Of two parsers the one that came further understood more of the source.
+	if fault != nil && state.Fault != nil && s.inSource(fault).after(state.Fault) {
+		state.Fault = fault
+	}
 	return s, state, nil
+}
+
+// setting returns a value with a Setting as JSON.
+func (s *Script) setting(ctx context.Context, set Setting) (uint64, error) {
+	text, err := json.Marshal(struct {
+		Setting
+		Columns [][]int `json:"columns,omitempty"`
+	}{set, set.columns})
+	if err != nil {
+		return 0, err
+	}
+	return s.text(ctx, string(text))
 }
 
 // Step hands over answers and lets the script run until it waits again or ends.
@@ -246,15 +264,25 @@ func (s *Script) take(ctx context.Context) (State, error) {
 		return State{}, fmt.Errorf("what the script hands over cannot be read: %w", err)
 	}
 	state := State{Wants: out.Wants, Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Waiting: out.State.Waiting}
-	if f := state.Fault; f != nil {
-		if f.Line == 1 {
-			f.Column = max(1, f.Column-len(opening))
-		}
-		if s.lines > 0 && f.Line > s.lines { // the closing bracket that follows the source
-			f.Line, f.Column = s.lines, 0
-		}
-	}
+	s.inSource(state.Fault)
 	return state, nil
+}
+
+// inSource changes the place of a fault in the program to that in the source.
+func (s *Script) inSource(f *Fault) *Fault {
+	switch {
+	case f == nil:
+	case f.Line == 1:
+		f.Column = max(1, f.Column-len(opening))
+	case s.lines > 0 && f.Line > s.lines: // the closing bracket that follows the source
+		f.Line, f.Column = s.lines, 0
+	}
+	return f
+}
+
+// after reports whether a fault is at a later place than another.
+func (f *Fault) after(other *Fault) bool {
+	return f.Line > other.Line || f.Line == other.Line && f.Column > other.Column
 }
 
 // ---- QuickJS: a value is a handle, a pointer into the module's memory ----
@@ -362,8 +390,13 @@ func (s *Script) dispatched(ctx context.Context, what string, args ...uint64) (u
 	if err != nil {
 		return 0, err
 	}
+	return s.apply(ctx, s.runtime.dispatch, append([]uint64{w}, args...)...)
+}
+
+// apply calls a function with values, frees them, and returns its value.
+func (s *Script) apply(ctx context.Context, f uint64, args ...uint64) (uint64, error) {
 	var list []byte
-	for _, a := range append([]uint64{w}, args...) {
+	for _, a := range args {
 		list = binary.LittleEndian.AppendUint32(list, uint32(a))
 	}
 	argv, err := s.bytes(ctx, list)
@@ -374,11 +407,11 @@ func (s *Script) dispatched(ctx context.Context, what string, args ...uint64) (u
 	if err != nil {
 		return 0, err
 	}
-	h, err := s.call(ctx, "qjs_call", s.runtime.dispatch, undefined, uint64(len(list)/4), argv)
+	h, err := s.call(ctx, "qjs_call", f, undefined, uint64(len(list)/4), argv)
 	if err != nil {
 		return 0, err
 	}
-	for _, a := range append([]uint64{w, undefined}, args...) {
+	for _, a := range append(args, undefined) {
 		if _, err := s.call(ctx, "qjs_free_value", a); err != nil {
 			return 0, err
 		}
