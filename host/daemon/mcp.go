@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/setup"
@@ -84,7 +85,26 @@ func (m *mcpClients) routes() []openapi.Route {
 			About: "For `weir mcp`: turn the connection into a stream of that protocol's messages",
 			Other: true,
 		},
+		{
+			Method: "GET", Path: "/api/mcp/clients",
+			Auth: openapi.Operator, Handle: m.connected,
+			About: "The MCP clients with an open session, the last used first",
+			Gives: api.MCPClients{},
+		},
 	}
+}
+
+func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
+	out := api.MCPClients{Clients: []api.MCPClient{}}
+	for _, c := range m.server.Connected() {
+		transport := "http"
+		if c.Stream {
+			transport = "stdio"
+		}
+		out.Clients = append(out.Clients, api.MCPClient{Principal: c.Principal, Name: c.Name, Version: c.Version, Transport: transport, Began: c.Began, Last: c.Last})
+	}
+	httpjson.Write(w, http.StatusOK, out)
+	return nil
 }
 
 // serve makes the server.

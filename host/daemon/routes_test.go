@@ -91,6 +91,7 @@ var strangers = map[string][]visit{
 	"GET /api/approvals":          noIDs,
 	"GET /api/pulse":              noIDs,
 	"GET /api/doctor":             noIDs,
+	"GET /api/mcp/clients":        noIDs,
 	"GET /api/mcp/config":         {{path: "/api/mcp/config"}, {path: "/api/mcp/config?token=true"}},
 	"POST /api/session":           {{path: "/api/session", body: `{"token":"{C}"}`}, {path: "/api/session", body: `{"code":"{U}"}`}},
 	"GET /api/session":            noIDs,

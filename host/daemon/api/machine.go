@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -37,4 +38,20 @@ type MCPConfig struct {
 	// Command writes Stdio into the file.
 	Command string    `json:"command"`
 	After   tool.Text `json:"after"` // what to do when the file has changed
+}
+
+// MCPClients are the MCP clients that are connected, the last used first.
+type MCPClients struct {
+	Clients []MCPClient `json:"clients"`
+}
+
+// An MCPClient is one with an open session.
+type MCPClient struct {
+	Principal string `json:"principal"`
+	Name      string `json:"name"` // as it calls itself
+	Version   string `json:"version"`
+	// Transport is stdio (`weir mcp`) or http.
+	Transport string    `json:"transport"`
+	Began     time.Time `json:"began_at"`
+	Last      time.Time `json:"last_at"` // its last request
 }

@@ -54,13 +54,20 @@ type Trace struct {
 // A TraceRound is one request to the model with the calls of its reply. Round 0
 // has no request: it contains the calls before the first request.
 type TraceRound struct {
-	Round     int         `json:"round"`
+	Round int `json:"round"`
+	// AtMS is when the request began, in milliseconds after the turn. Its calls run when
+	// its reply has ended, at AtMS + ElapsedMS.
+	AtMS      int64       `json:"at_ms"`
 	Sent      agent.Parts `json:"sent"` // estimated
 	Usage     agent.Usage `json:"usage"`
 	FirstMS   int64       `json:"first_ms"`        // until the first piece of the reply; 0: at once, or no piece came
 	ElapsedMS int64       `json:"elapsed_ms"`      // of the request, without its calls
 	Error     string      `json:"error,omitempty"` // the code of the failure
 	Calls     []TraceCall `json:"calls,omitempty"`
+	// Malformed are the calls of the reply that could not be read.
+	Malformed []ToolCallMalformed `json:"malformed,omitempty"`
+	// FoldedChars is how much shorter placeholders made what follows this round.
+	FoldedChars int `json:"folded_chars,omitempty"`
 }
 
 // A TraceCall is one call with the counts of its result.
@@ -68,9 +75,11 @@ type TraceCall struct {
 	ToolCallStart
 	OK        bool      `json:"ok"`
 	Error     tool.Code `json:"error,omitempty"`
-	ElapsedMS int64     `json:"elapsed_ms"`
-	Produced  int       `json:"produced"` // characters
-	Shown     int       `json:"shown"`
+	ElapsedMS int64     `json:"elapsed_ms"` // with WaitedMS
+	// WaitedMS is how long the call waited for a person; 0: it did not.
+	WaitedMS int64 `json:"waited_ms,omitempty"`
+	Produced int   `json:"produced"` // characters
+	Shown    int   `json:"shown"`
 	// Layer, Limit and Unit name the limit that cut the result; empty: nothing is
 	// cut.
 	Layer      tool.Layer `json:"layer,omitempty"`

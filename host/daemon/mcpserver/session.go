@@ -18,6 +18,7 @@ type session struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 	inside *cancelscope.Group // its calls without the SDK, which end with it
+	began  time.Time
 
 	mu      sync.Mutex
 	open    bool // it has been answered, and may call
@@ -30,7 +31,8 @@ type session struct {
 }
 
 func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
-	x := &session{user: u, sdk: sdk, last: s.now(), calls: map[string]*running{}}
+	now := s.now()
+	x := &session{user: u, sdk: sdk, began: now, last: now, calls: map[string]*running{}}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.inside = cancelscope.NewGroup(x.ctx)
 	return x

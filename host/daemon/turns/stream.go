@@ -48,7 +48,7 @@ func (s *Stream) Observe(e agent.Event) {
 	case agent.CallStart:
 		s.Emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})
 	case agent.MalformedCall:
-		s.Emit(api.EventMalformed, api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note})
+		s.Emit(api.EventMalformed, malformed(e))
 	case agent.ModeSwitched:
 		s.Emit(api.EventMode, api.ModeSwitched{From: e.From, To: e.To, Why: e.Why})
 	case agent.ModelRepeated:

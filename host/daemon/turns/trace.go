@@ -61,13 +61,18 @@ func (t *Trace) Observe(e agent.Event) {
 		t.requests++
 	case agent.RoundEnd:
 		r := api.TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
+		r.AtMS = max(0, t.Now().Add(-e.Elapsed).Sub(tr.Started).Milliseconds())
 		t.starting = nil
 		if e.Err != nil {
 			r.Error = api.AsProblem(e.Err).Code
 		}
 		tr.Rounds = append(tr.Rounds, r)
+	case agent.MalformedCall:
+		last := t.round()
+		last.Malformed = append(last.Malformed, malformed(e))
 	case agent.Folded:
 		tr.FoldedChars += e.SavedChars
+		t.round().FoldedChars += e.SavedChars
 	case agent.TurnEnd:
 		tr.Reason, tr.ElapsedMS, tr.Requests, tr.Calls = e.Reason, e.Elapsed.Milliseconds(), e.Rounds, e.Calls
 		tr.Usage, tr.Cost = t.End.Usage, t.End.Cost
@@ -87,6 +92,9 @@ func (t *Trace) Result(done Call) {
 		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
 		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line, c.Refused = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line, r.Refused
 		c.FoundRank, c.Calls = t.found[r.Tool], r.Calls
+		if r.Approval != nil {
+			c.WaitedMS = r.Approval.Waited.Milliseconds()
+		}
 		if r.Error != nil {
 			c.Error = r.Error.Code
 		}
@@ -116,6 +124,11 @@ func (t *Trace) round() *api.TraceRound {
 		t.Record.Rounds = []api.TraceRound{{}}
 	}
 	return &t.Record.Rounds[len(t.Record.Rounds)-1]
+}
+
+// malformed is the wire form of a call that could not be read.
+func malformed(e agent.MalformedCall) api.ToolCallMalformed {
+	return api.ToolCallMalformed{Reason: string(e.Malformed.Reason), Tool: e.Malformed.Name, Format: string(e.Malformed.Format), Note: e.Note}
 }
 
 // shortArgs returns arguments unchanged, or the beginning of long or invalid ones as a

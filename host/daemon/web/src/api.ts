@@ -538,6 +538,19 @@ export interface LoginCode {
   expires_at: string;
 }
 
+export interface MCPClient {
+  began_at: string;
+  last_at: string;
+  name: string;
+  principal: string;
+  transport: string;
+  version: string;
+}
+
+export interface MCPClients {
+  clients: MCPClient[] | null;
+}
+
 export interface MCPConfig {
   after: string;
   client: string;
@@ -1292,6 +1305,7 @@ export interface TraceCall {
   summarized?: boolean;
   tool: string;
   unit?: string;
+  waited_ms?: number;
 }
 
 export interface TraceHead {
@@ -1319,10 +1333,13 @@ export interface TraceList {
 }
 
 export interface TraceRound {
+  at_ms: number;
   calls?: TraceCall[] | null;
   elapsed_ms: number;
   error?: string;
   first_ms: number;
+  folded_chars?: number;
+  malformed?: ToolCallMalformed[] | null;
   round: number;
   sent: AgentParts;
   usage: AgentUsage;

@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { Account } from "./account/Account";
 import { Ask } from "./ask/Ask";
+import { Clients } from "./clients/Clients";
 import { Plugins } from "./plugins/Plugins";
 import { Results } from "./results/Results";
 import { Tools } from "./tools/Tools";
@@ -20,5 +21,6 @@ export const views: View[] = [
   { name: "results", View: Results, first: true },
   { name: "tools", View: Tools },
   { name: "plugins", View: Plugins, operator: true, first: true },
+  { name: "clients", View: Clients, operator: true },
   { name: "account", View: Account, low: true },
 ];

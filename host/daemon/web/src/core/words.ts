@@ -3,11 +3,12 @@ import { signal } from "@preact/signals";
 import { account } from "../words/account";
 import { ask } from "../words/ask";
 import { base } from "../words/base";
+import { clients } from "../words/clients";
 import { plugins } from "../words/plugins";
 import { results } from "../words/results";
 import { recall, remember } from "./storage";
 
-const words = { ...base, ...ask, ...results, ...plugins, ...account };
+const words = { ...base, ...ask, ...results, ...plugins, ...account, ...clients };
 const all: Record<string, readonly [string, string]> = words;
 
 // Word is the name of a text.

@@ -22,6 +22,16 @@ export function useAsked<T>(ask: () => Promise<T>, by: unknown[]): Asked<T> {
   return { ...state, again };
 }
 
+// useEvery calls act again and again while the page is visible; every is in milliseconds.
+export function useEvery(every: number, act: () => void): void {
+  const held = useRef(act);
+  held.current = act;
+  useEffect(() => {
+    const timer = setInterval(() => { if (document.visibilityState === "visible") held.current(); }, every);
+    return () => clearInterval(timer);
+  }, [every]);
+}
+
 // useKey calls act for a key that is pressed outside of a field and a dialog.
 export function useKeys(keys: Record<string, () => void>): void {
   const held = useRef(keys);

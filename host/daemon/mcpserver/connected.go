@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weirhost/weir/sdk/limit"
+)
+
+// A Connected is a client with an open session.
+type Connected struct {
+	Principal     string
+	Name, Version string // as the client calls itself, on one line
+	Stream        bool   // over standard input and output of `weir mcp`; otherwise over HTTP
+	Began, Last   time.Time
+}
+
+// mostName bounds the name and the version of a client, in characters.
+const mostName = 80
+
+// Connected returns the clients that have introduced themselves and whose sessions are
+// open, the last used first. Clients of the revision without sessions are not among them.
+func (s *Server) Connected() []Connected {
+	s.mu.Lock()
+	var open []*session
+	for _, x := range s.sessions {
+		open = append(open, x)
+	}
+	streams := len(open)
+	for _, x := range s.streams {
+		open = append(open, x)
+	}
+	s.mu.Unlock()
+	var out []Connected
+	for i, x := range open {
+		if c, ok := x.connected(); ok {
+			c.Stream = i >= streams
+			if c.Stream || x.working() {
+				c.Last = s.now()
+			}
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b Connected) int { return b.Last.Compare(a.Last) })
+	return out
+}
+
+// connected describes the client; false: it has not introduced itself.
+func (x *session) connected() (Connected, bool) {
+	p := x.sdk.InitializeParams()
+	if p == nil || p.ClientInfo == nil {
+		return Connected{}, false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return Connected{Principal: x.user.principal, Name: oneLine(p.ClientInfo.Name), Version: oneLine(p.ClientInfo.Version), Began: x.began, Last: x.last}, x.open
+}
+
+// working reports whether a request or a stream of the session is open.
+func (x *session) working() bool {
+	_, idle := x.idle()
+	return !idle
+}
+
+func oneLine(text string) string {
+	text = limit.Visible(text)
+	if r := []rune(text); len(r) > mostName {
+		return string(r[:mostName-1]) + "…"
+	}
+	return text
+}
