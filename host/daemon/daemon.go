@@ -63,6 +63,7 @@ type Daemon struct {
 	models    *models.Models
 	sessions  *session.Sessions
 	scripts   *offer.Tools // nil: no scripts are run
+	runs      *scripts.Scripts
 }
 
 // New makes a Daemon; it starts nothing.
@@ -109,6 +110,13 @@ func New(cfg Config) (*Daemon, error) {
 		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
 		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
+	d.runs, err = scripts.New(context.Background(), scripts.Config{
+		Host: cfg.Host, Store: d.store, Current: d.current, Admission: d.admission, Turns: d.turns, Metrics: d.metrics, Calls: d.calls,
+		Runner: cfg.Scripts, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
+	})
+	if err != nil {
+		return nil, err
+	}
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
@@ -142,7 +150,7 @@ func (d *Daemon) Configure(s Setup) error {
 func (d *Daemon) Scripts() offer.Settings { return d.current.State().Scripts }
 
 // Drain refuses new turns and calls, and what waits for a person, ends turns
-// whose client has gone, and waits for the others. When ctx ends before they
+// whose client has gone, puts scripts away and waits for the others. When ctx ends before they
 // have, they are cut off: each is stored as far as it came and tells its client
 // so. Then Drain returns the error of ctx, at most five seconds later. At the end,
 // Drain disconnects the MCP clients.
@@ -153,6 +161,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	d.admission.Close()
 	d.approvals.Close()
 	d.resumable.Stop(false)
+	d.runs.Stop(ctx)
 	err := d.admission.Wait(ctx)
 	if err != nil {
 		d.resumable.Stop(true)
@@ -162,6 +171,9 @@ func (d *Daemon) Drain(ctx context.Context) error {
 
 // An Aside describes requests to a model that are not part of a turn's own loop.
 type Aside = turns.Aside
+
+// Recover goes on with the scripts that earlier processes have not ended, in the background.
+func (d *Daemon) Recover(ctx context.Context) error { return d.runs.Recover(ctx) }
 
 // Aside returns the model m, named name, for such requests.
 func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model { return d.turns.Aside(a, name, m) }
@@ -196,10 +208,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&conversations{d.store, h, d.admission, d.log}).routes(),
 		(&exports{d.store, d.log}).routes(),
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.calls, d.knows, d.log, clock}).routes(),
-		(&scripts.Scripts{
-			Host: h, Store: d.store, Current: d.current, Admission: d.admission, Turns: d.turns, Metrics: d.metrics, Calls: d.calls,
-			Runner: d.cfg.Scripts, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
-		}).Routes(),
+		d.runs.Routes(),
 		(&profiles{d.current}).routes(),
 		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
 		d.plugins.Routes(),

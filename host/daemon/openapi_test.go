@@ -25,6 +25,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
+	"github.com/weirhost/weir/host/daemon/scripts"
 )
 
 var update = flag.Bool("update", false, "write openapi/comments.json again")
@@ -75,7 +76,7 @@ func TestOpenAPIComments(t *testing.T) {
 
 // theRoutes are the routes of a daemon that does nothing.
 func theRoutes() []openapi.Route {
-	d := &Daemon{chat: &chat{}, plugins: &plugins.Plugins{}, mcp: &mcpClients{}, pulse: &pulse.Pulse{}, models: &models.Models{}}
+	d := &Daemon{chat: &chat{}, plugins: &plugins.Plugins{}, mcp: &mcpClients{}, pulse: &pulse.Pulse{}, models: &models.Models{}, runs: &scripts.Scripts{}}
 	return d.routes()
 }
 

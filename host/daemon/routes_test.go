@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 // A visit is a request that names things of another user. {C} is replaced with a
@@ -107,6 +108,10 @@ var strangers = map[string][]visit{
 		{path: "/api/tools/search_tool_history/call", body: `{"arguments":{"query":"CANARY"},"conversation_id":"{C}"}`, begins: true},
 		{path: "/api/tools/calculator/call", body: `{"arguments":{"expression":"@result:{U}"},"conversation_id":"{C}"}`, begins: true},
 	},
+	"GET /api/scripts":              noIDs,
+	"GET /api/scripts/{id}":         {{path: "/api/scripts/{S}"}},
+	"POST /api/scripts/{id}/resume": {{path: "/api/scripts/{S}/resume", body: `{"answer":"allow"}`}},
+	"POST /api/scripts/{id}/cancel": {{path: "/api/scripts/{S}/cancel"}},
 	"POST /api/scripts": {
 		{path: "/api/scripts", body: `{"source":"return (await tools.load_tool_history({uuid: '{U}'})).text()"}`},
 		{path: "/api/scripts", body: `{"source":"return (await tools.load_tool_history({uuid: '{U}'})).text()","conversation_id":"{C}"}`, begins: true},
@@ -171,6 +176,7 @@ type neighbours struct {
 	uuid         string
 	approval     string
 	stream       string
+	script       string
 }
 
 // newNeighbours gives the other user a conversation with an archived result.
@@ -209,6 +215,14 @@ func newNeighbours(t *testing.T) *neighbours {
 	}})
 	<-live.Ended()
 	n.stream = live.ID()
+	scripts, err := n.theirs.daemon.store.Scripts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.script = uuid.NewString()
+	if err := scripts.Add(t.Context(), journal.Script{ID: n.script, Principal: "somebody-else", Conversation: n.conversation, Script: []byte(`{"Source": ` + quoted(canary) + `}`)}); err != nil {
+		t.Fatal(err)
+	}
 	begun := make(chan struct{})
 	running := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(ctx context.Context, emit func(string, any)) (api.ChatEnd, error) {
 		emit(api.EventStart, api.ChatStart{Conversation: n.conversation})
@@ -228,11 +242,11 @@ func newNeighbours(t *testing.T) *neighbours {
 // visit asks for things by their ids.
 func (n *neighbours) visit(method string, v visit, conversation, uuid string) answer {
 	n.Helper()
-	approval, stream := n.approval, n.stream
+	approval, stream, script := n.approval, n.stream, n.script
 	if uuid != n.uuid {
-		approval, stream = uuid, uuid // ids that do not exist
+		approval, stream, script = uuid, uuid, uuid // ids that do not exist
 	}
-	ids := strings.NewReplacer("{C}", conversation, "{U}", uuid, "{A}", approval, "{L}", stream)
+	ids := strings.NewReplacer("{S}", script, "{C}", conversation, "{U}", uuid, "{A}", approval, "{L}", stream)
 	return n.do(method, ids.Replace(v.path), ids.Replace(v.body), func(r *http.Request) {
 		for k, values := range v.header {
 			r.Header.Set(k, ids.Replace(values[0]))
@@ -268,7 +282,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 			if strings.Contains(got.body, canary) || strings.Contains(fmt.Sprint(got.header), canary) {
 				t.Errorf("%s: shows %.300s", what, got.body)
 			}
-			ids := strings.NewReplacer(n.conversation, "ID", n.uuid, "ID", n.stream, "ID", n.approval, "ID", nobodys, "ID", never, "ID")
+			ids := strings.NewReplacer(n.conversation, "ID", n.uuid, "ID", n.stream, "ID", n.approval, "ID", n.script, "ID", nobodys, "ID", never, "ID")
 			if a, b := ids.Replace(got.body), ids.Replace(none.body); !v.begins && got.status >= 400 && a != b {
 				t.Errorf("%s: answers\n%s\nand for what nobody has\n%s", what, a, b)
 			}
@@ -278,7 +292,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 		t.Error("a stranger answered for the other user")
 	}
 	// All of it is still there for the one it belongs to.
-	for _, path := range []string{"/api/conversations/" + n.conversation, "/api/archives/" + n.uuid} {
+	for _, path := range []string{"/api/conversations/" + n.conversation, "/api/archives/" + n.uuid, "/api/scripts/" + n.script} {
 		if a := n.theirs.get(path); a.status != 200 || !strings.Contains(a.body, canary) {
 			t.Errorf("%s of the other user: %d %.200s", path, a.status, a.body)
 		}

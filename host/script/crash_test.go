@@ -53,7 +53,8 @@ func boot(t testing.TB, dir string, end int, o Options) *process {
 		t.Fatal(err)
 	}
 	p := &process{db: db, effects: filepath.Join(dir, "effects"), end: end}
-	p.Runs = NewRuns(New(engine, nothing{}, o), j, p, nil)
+	runner := New(engine, nothing{}, o)
+	p.Runs = NewRuns(func(context.Context) (*Runner, error) { return runner, nil }, j, p, nil)
 	p.at = p.point
 	return p
 }

@@ -77,7 +77,7 @@ func (x *run) input() (json.RawMessage, error) {
 // note tells the model which calls the script made, and by which uuid each whole can be
 // loaded; empty: it made none and logged nothing, or no model reads it.
 func (x *run) note() string {
-	if !x.Noted {
+	if !x.Noted { // clients have all of it as data
 		return ""
 	}
 	var calls []string
@@ -85,7 +85,9 @@ func (x *run) note() string {
 	for i, m := range x.Made {
 		switch {
 		case m.Fault != "":
-			failed[m.Fault] = append(failed[m.Fault], x.Briefs[i])
+			// A model that repeats the note must not make the call: it has no shape of one.
+			name, args, _ := strings.Cut(strings.TrimSuffix(x.Briefs[i], ")"), "(")
+			failed[m.Fault] = append(failed[m.Fault], name+" – "+args)
 		case m.UUID != "":
 			calls = append(calls, fmt.Sprintf("%s %s", m.Tool, m.UUID))
 		}
@@ -95,10 +97,10 @@ func (x *run) note() string {
 		out = append(out, msg.In(x.Locale, tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, named(calls))))
 	}
 	if list := failed[tool.Denied]; len(list) > 0 {
-		out = append(out, msg.In(x.Locale, tool.Textf("[%d calls of the script were denied: %s]", len(list), named(list))))
+		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that were denied: %s]", named(list))))
 	}
 	if list := failed[tool.OutcomeUnknown]; len(list) > 0 {
-		out = append(out, msg.In(x.Locale, tool.Textf("[weir was stopped while %d calls of the script ran, and what came of them is not known: %s]", len(list), named(list))))
+		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that ran when weir was stopped, and whose outcome is not known: %s]", named(list))))
 	}
 	if lines := strings.Join(x.Log, " | "); lines != "" {
 		if len(lines) > mostLogged {

@@ -36,6 +36,8 @@ type Caller struct {
 	Repeats func(name string) Repeat
 	// Called is Script.Called.
 	Called func(c tool.Call, r tool.Result, took time.Duration)
+	// Ended receives what became of the script; nil: it is dropped.
+	Ended func(o Outcome, took time.Duration)
 }
 
 // Callers make what scripts call tools with, also of scripts that began in an earlier
@@ -49,7 +51,7 @@ type Callers interface {
 // Runs are scripts that are stored: each goes on after a person's answer or a restart of
 // weir, and none of its calls happens twice. It is safe for concurrent use.
 type Runs struct {
-	runner  *Runner
+	runner  func(context.Context) (*Runner, error)
 	journal *journal.Journal
 	callers Callers
 	log     hclog.Logger
@@ -72,8 +74,9 @@ type active struct {
 	again  bool // a person has decided since it began
 }
 
-// NewRuns returns Runs. It starts nothing. A nil log is silent.
-func NewRuns(r *Runner, j *journal.Journal, c Callers, log hclog.Logger) *Runs {
+// NewRuns returns Runs. It starts nothing. r returns what runs scripts, and is called
+// whenever one begins or goes on. A nil log is silent.
+func NewRuns(r func(context.Context) (*Runner, error), j *journal.Journal, c Callers, log hclog.Logger) *Runs {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -175,15 +178,19 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
 	if err := json.Unmarshal(s.Script, &script); err != nil {
 		return err
 	}
-	x := r.runner.newRun(script)
-	x.store = &storage{run: x, id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: r.runner.options.Patience, at: r.at, saved: -1}
+	runner, err := r.runner(ctx)
+	if err != nil {
+		return err
+	}
+	x := runner.newRun(script)
+	x.store = &storage{run: x, id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: runner.options.Patience, at: r.at, saved: -1}
 	defer x.close()
 	caller, err := r.callers.Open(script, x.store, x.store.begin)
 	if err != nil {
 		return r.end(x, s, Outcome{Result: tool.Result{CallID: script.CallID, Tool: x.as().Name, Err: tool.Errorf(tool.Failed, "", "%s", err)}}, nil)
 	}
 	x.open(caller.Session, caller.Tools)
-	x.store.repeats, x.Called = caller.Repeats, caller.Called
+	x.store.repeats, x.Called, x.store.told = caller.Repeats, caller.Called, caller.Ended
 	state, err := x.toEnd(ctx, x.resume(s, wants))
 	switch {
 	case errors.Is(err, errAway):
@@ -222,7 +229,13 @@ func (r *Runs) end(x *run, s journal.Script, out Outcome, err error) (_ error) {
 	if s.Kept, err = json.Marshal(x.kept); err != nil {
 		return err
 	}
-	return r.commit("end", func() error { return r.journal.End(context.Background(), s) })
+	if err := r.commit("end", func() error { return r.journal.End(context.Background(), s) }); err != nil {
+		return err
+	}
+	if x.store != nil && x.store.told != nil {
+		x.store.told(out, time.Since(s.Created))
+	}
+	return nil
 }
 
 // A Status is how far a script is.
@@ -235,8 +248,9 @@ type Status struct {
 	Calls  []Made
 	Briefs []string
 	Logged []string
-	// Card are the calls that wait for a person, in the order of the script.
-	Card []Question
+	// Waits is how many calls wait for a person, Card which, in the order of the script.
+	Waits int
+	Card  []Question
 	// Bytes is the size of what is stored of its memory.
 	Bytes int
 	// Outcome is what became of it; nil: it has not ended.
@@ -267,7 +281,7 @@ func (r *Runs) Get(ctx context.Context, principal, id string) (Status, error) {
 }
 
 func status(s journal.Script, wants []journal.Want) (Status, error) {
-	out := Status{ID: s.ID, State: s.State, Created: s.Created, Updated: s.Updated, Bytes: len(s.Snapshot)}
+	out := Status{ID: s.ID, State: s.State, Created: s.Created, Updated: s.Updated, Waits: s.Waits, Bytes: len(s.Snapshot)}
 	var k kept
 	err := json.Unmarshal(s.Script, &out.Script)
 	if s.Kept != nil {
@@ -359,7 +373,7 @@ func (r *Runs) Cancel(ctx context.Context, principal, id string) error {
 	if err := json.Unmarshal(s.Script, &script); err != nil {
 		return err
 	}
-	x := r.runner.newRun(script)
+	x := (&Runner{}).newRun(script)
 	if s.Kept != nil {
 		if err := json.Unmarshal(s.Kept, &x.kept); err != nil {
 			return err

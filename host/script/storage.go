@@ -28,7 +28,8 @@ type storage struct {
 	nudge   chan struct{}   // receives when a person has decided
 	wait    time.Duration   // patience
 	repeats func(name string) Repeat
-	at      func(point string) error // for tests: fails where the process ends
+	at      func(point string) error     // for tests: fails where the process ends
+	told    func(Outcome, time.Duration) // Caller.Ended
 
 	// Run.mu guards these.
 	steps, saved int   // made; when the state was stored, -1: never

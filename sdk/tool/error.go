@@ -22,6 +22,8 @@ const (
 	// OutcomeUnknown is that of a script's call that was under way when weir was stopped: it
 	// may have happened, and is not repeated.
 	OutcomeUnknown Code = "outcome_unknown"
+	// Waiting is that of a script that goes on when a person has answered, or weir starts.
+	Waiting Code = "waiting"
 )
 
 // An Error is the failure of a tool call, as data for the model. A Go error from

@@ -16,13 +16,21 @@ type ScriptBody struct {
 	Conversation string      `json:"conversation_id,omitempty"`
 	Locale       tool.Locale `json:"locale,omitempty"`
 	// Allow says that the operator has read the script: calls that would ask a person run.
-	// Without it, and for users, they are denied.
+	// Without it, and for users, the script waits for the person's answers.
 	Allow bool `json:"allow,omitempty"`
 }
 
-// A ScriptResult is what became of a script. Its own fields are those of the answer.
+// A ScriptResult is what became of a script. Its own fields are those of the answer. Of a
+// script that waits it is not OK, and the code is waiting.
 type ScriptResult struct {
 	ToolCallResult
+	// Script is the id by which the script is shown, resumed and cancelled.
+	Script string `json:"script_id"`
+	// State is done, failed, cancelled, waiting (Card has what a person is asked), or running:
+	// weir stops, and the script goes on when it starts again.
+	State string `json:"state"`
+	// Card are the calls that wait for a person.
+	Card []ScriptQuestion `json:"card,omitempty"`
 	// Logged are the lines that the script wrote by console.
 	Logged []string `json:"logged"`
 }
@@ -38,6 +46,9 @@ func callsOf(inner []tool.Inner) (out []ScriptCall) {
 // A ScriptCall is one call that a script made.
 type ScriptCall struct {
 	Tool string `json:"tool"`
+	// Brief names the call for a person: "read_file(notes.txt)". Only GET /api/scripts/{id}
+	// returns it.
+	Brief string `json:"brief,omitempty"`
 	// UUID names the archived whole; empty: the tool keeps no results.
 	UUID      string `json:"uuid,omitempty"`
 	Produced  int    `json:"produced"` // characters

@@ -1,4 +1,4 @@
-// Package scripts has the route that runs a script: JavaScript that calls tools.
+// Package scripts has the routes of scripts: JavaScript that calls tools.
 package scripts
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,15 +26,14 @@ import (
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/script"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxBody bounds the body of a request, in bytes: a script of the greatest length as JSON,
 // and its arguments.
 const maxBody = 4 << 20
 
-// Scripts has the route.
-type Scripts struct {
+// Config is what Scripts need.
+type Config struct {
 	Host      *host.Host
 	Store     *store.Store
 	Current   *setup.Current
@@ -41,7 +41,8 @@ type Scripts struct {
 	Turns     *turns.Service
 	Metrics   *telemetry.Metrics
 	Calls     *usage.CallLog
-	// Runner returns what runs scripts. It opens the engine at the first use.
+	// Runner returns what runs scripts. It opens the engine at the first use. Nil: no
+	// scripts are run.
 	Runner func(context.Context) (*script.Runner, error)
 	Log    hclog.Logger
 	Now    func() time.Time
@@ -50,17 +51,71 @@ type Scripts struct {
 	Conversation func(principal string) string
 }
 
-// Routes returns the route.
+// Scripts are the scripts of all principals, and their routes.
+type Scripts struct {
+	Config
+	*script.Runs
+}
+
+// New returns Scripts. It starts nothing.
+func New(ctx context.Context, c Config) (*Scripts, error) {
+	j, err := c.Store.Scripts(ctx, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scripts{Config: c}
+	s.Runs = script.NewRuns(s.runner, j, callers{s}, c.Log)
+	return s, nil
+}
+
+func (s *Scripts) runner(ctx context.Context) (*script.Runner, error) {
+	if s.Runner == nil {
+		return nil, api.Problemf(http.StatusServiceUnavailable, "no_scripts", "start the daemon with `weir serve`", "this daemon runs no scripts")
+	}
+	return s.Runner(ctx)
+}
+
+// Routes returns the routes.
 func (s *Scripts) Routes() []openapi.Route {
-	return []openapi.Route{{
-		Method: "POST", Path: "/api/scripts",
-		Auth: openapi.Token, Handle: s.Admission.Awaited(s.run),
-		About: "Run a script in JavaScript that calls tools. A script that fails is a success of the request: its answer says so",
-		Takes: api.ScriptBody{},
-		Needs: []string{"source"},
-		Gives: api.ScriptResult{},
-		Fails: []int{429, 404, 422, 503},
-	}}
+	return []openapi.Route{
+		{
+			Method: "POST", Path: "/api/scripts",
+			Auth: openapi.Token, Handle: s.Admission.Awaited(s.run),
+			About: "Run a script in JavaScript that calls tools. A script that fails or waits is a success of the request: its answer says so",
+			Takes: api.ScriptBody{},
+			Needs: []string{"source"},
+			Gives: api.ScriptResult{},
+			Fails: []int{429, 404, 422, 503},
+		},
+		{
+			Method: "GET", Path: "/api/scripts",
+			Auth: openapi.Token, Handle: s.list,
+			About: "List the scripts under way, and the last that have ended",
+			Gives: api.ScriptList{},
+		},
+		{
+			Method: "GET", Path: "/api/scripts/{id}",
+			Auth: openapi.Token, Handle: s.show,
+			About: "Show a script with its calls, and those that wait for a person",
+			Gives: api.ScriptRun{},
+			Fails: []int{404},
+		},
+		{
+			Method: "POST", Path: "/api/scripts/{id}/resume",
+			Auth: openapi.Token, Handle: s.Admission.Awaited(s.resume),
+			About: "Answer the calls of a script that wait for a person, and wait until it has ended or waits again",
+			Takes: api.ScriptAnswer{},
+			Gives: api.ScriptResult{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
+			Method: "POST", Path: "/api/scripts/{id}/cancel",
+			Auth: openapi.Token, Handle: s.cancel,
+			About: "End a script",
+			Gives: api.ScriptRun{},
+			Fails: []int{404, 409},
+		},
+	}
 }
 
 func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
@@ -83,11 +138,7 @@ func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
 	if body.Conversation == "" {
 		body.Conversation = s.Conversation(principal)
 	}
-	if s.Runner == nil {
-		return api.Problemf(http.StatusServiceUnavailable, "no_scripts", "start the daemon with `weir serve`", "this daemon runs no scripts")
-	}
-	runner, err := s.Runner(r.Context())
-	if err != nil {
+	if _, err := s.runner(r.Context()); err != nil {
 		return err
 	}
 	end, err := s.Turns.Begin(r.Context(), principal, "")
@@ -98,46 +149,140 @@ func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Store.EnsureConversation(r.Context(), store.Conversation{ID: body.Conversation, Principal: principal, Title: "weir script"}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
-	out, err := s.play(r.Context(), principal, body, runner)
+	id, err := s.Start(r.Context(), script.Script{
+		Source: body.Source, Args: body.Args, Scope: archive.Scope{Principal: principal, Conversation: body.Conversation}, CallID: uuid.NewString(),
+		Locale: body.Locale, Allow: body.Allow && principal == s.Current.Operator(),
+	})
 	if err != nil {
 		return err
+	}
+	return s.answer(w, r, id, true)
+}
+
+// answer writes what became of a script when it has ended or waits. A script whose client
+// goes away meanwhile is cancelled, if the client has started it.
+func (s *Scripts) answer(w http.ResponseWriter, r *http.Request, id string, started bool) error {
+	principal := access.Principal(r)
+	status, err := s.Wait(r.Context(), principal, id, 0)
+	if started && r.Context().Err() != nil && !s.Admission.Closed() {
+		if err := s.Cancel(context.WithoutCancel(r.Context()), principal, id); err != nil && !errors.Is(err, script.ErrNotFound) {
+			s.Log.Error("a script could not be cancelled", "id", id, "error", err)
+		}
+	}
+	if err != nil {
+		return known(err)
+	}
+	httpjson.Write(w, http.StatusOK, resultOf(status))
+	return nil
+}
+
+// known returns the problem of an error of script.Runs.
+func known(err error) error {
+	if errors.Is(err, script.ErrNotFound) {
+		return api.Problemf(http.StatusNotFound, "not_found", "`weir scripts list` lists them", "there is no script with that id")
+	}
+	return err
+}
+
+func (s *Scripts) list(w http.ResponseWriter, r *http.Request) error {
+	list, err := s.List(r.Context(), access.Principal(r))
+	if err != nil {
+		return err
+	}
+	out := api.ScriptList{Scripts: []api.ScriptSummary{}}
+	for _, one := range list {
+		out.Scripts = append(out.Scripts, summaryOf(one))
 	}
 	httpjson.Write(w, http.StatusOK, out)
 	return nil
 }
 
-// play runs the script as the principal.
-func (s *Scripts) play(ctx context.Context, principal string, body api.ScriptBody, runner *script.Runner) (api.ScriptResult, error) {
-	session := s.Host.Session(host.Principal(principal), body.Conversation).In(body.Locale).Asking(nil).KeepingAll()
-	if body.Allow && principal == s.Current.Operator() {
-		session = session.ByPerson()
-	}
-	user := s.Current.View(principal).User
-	began, scope := s.Now(), archive.Scope{Principal: principal, Conversation: body.Conversation}
-	out, err := runner.Run(ctx, session, script.Script{
-		Source: body.Source, Args: body.Args, Scope: scope, CallID: uuid.NewString(), Locale: body.Locale,
-		Tools:  slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !user.Sees(t.Name) }),
-		Called: func(c tool.Call, r tool.Result, took time.Duration) { s.called(scope, c, r, took, body.Locale) },
-	})
+func (s *Scripts) show(w http.ResponseWriter, r *http.Request) error {
+	one, err := s.Get(r.Context(), access.Principal(r), r.PathValue("id"))
 	if err != nil {
-		return api.ScriptResult{}, err
+		return known(err)
 	}
-	took := s.Now().Sub(began)
-	s.called(scope, tool.Call{ID: out.Result.CallID, Tool: script.Name}, out.Result, took, body.Locale)
-	answer := api.ScriptResult{ToolCallResult: api.ResultOf(out.Result, took.Milliseconds(), body.Locale), Logged: append([]string{}, out.Logged...)}
-	s.Log.Info("script completed", "by", principal, "ok", answer.OK, "calls", len(out.Calls), "produced", answer.Produced, "shown", answer.Shown)
-	return answer, nil
+	httpjson.Write(w, http.StatusOK, runOf(one))
+	return nil
 }
 
-// called counts and logs a call.
-func (s *Scripts) called(scope archive.Scope, c tool.Call, r tool.Result, took time.Duration, l tool.Locale) {
-	out, code := api.ResultOf(r, took.Milliseconds(), l), "ok"
-	if r.Err != nil {
-		code = string(r.Err.Code)
+// resume takes a person's answers. A model cannot give them: what it writes is text, and no
+// tool has the token.
+func (s *Scripts) resume(w http.ResponseWriter, r *http.Request) error {
+	var body api.ScriptAnswer
+	if err := httpjson.Read(w, r, &body); err != nil {
+		return err
 	}
-	s.Metrics.ToolCalled("", turns.FormatScript, out, r.Stats, took)
-	s.Calls.Add(store.Call{
-		Scope: scope, CallID: c.ID, Tool: api.Clip(c.Tool, 80), Format: turns.FormatScript, Code: code,
-		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Duration: took, Created: s.Now().Add(-took),
-	})
+	principal, id := access.Principal(r), r.PathValue("id")
+	one, err := s.Get(r.Context(), principal, id)
+	if err != nil {
+		return known(err)
+	}
+	if _, err := s.runner(r.Context()); err != nil {
+		return err
+	}
+	verdicts, err := verdictsOf(body, one.Card, principal)
+	if err != nil {
+		return err
+	}
+	switch {
+	case one.State.Ended():
+		return ended()
+	case len(one.Card) > 0 && len(verdicts) == 0:
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "allow"}, "always" or "deny"`, "the script waits for answers to %d calls", len(one.Card))
+	}
+	if err := s.Decide(r.Context(), principal, id, verdicts); errors.Is(err, script.ErrNotFound) {
+		return ended()
+	} else if err != nil {
+		return err
+	}
+	return s.answer(w, r, id, false)
+}
+
+// ended is the problem of an answer that comes too late.
+func ended() error {
+	return api.Problemf(http.StatusConflict, "settled", "`weir scripts show` shows the script", "the script does not wait for that answer any more")
+}
+
+// verdictsOf returns the answers to the calls of a card.
+func verdictsOf(body api.ScriptAnswer, card []script.Question, by string) (map[int]script.Verdict, error) {
+	out := map[int]script.Verdict{}
+	for _, q := range card {
+		given, ok := body.Answers[strconv.Itoa(q.Number)]
+		if !ok {
+			given = body.Answer
+		}
+		switch given {
+		case api.ScriptAllow, api.ScriptAlways:
+			out[q.Number] = script.Verdict{Allow: true, Later: given == api.ScriptAlways, By: by}
+		case api.ScriptDeny:
+			out[q.Number] = script.Verdict{By: by}
+		case "":
+		default:
+			return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "allow"}, "always" or "deny"`, "%q is no answer", api.Clip(given, 40))
+		}
+	}
+	for n := range body.Answers {
+		if !slices.ContainsFunc(card, func(q script.Question) bool { return strconv.Itoa(q.Number) == n }) {
+			return nil, ended()
+		}
+	}
+	return out, nil
+}
+
+func (s *Scripts) cancel(w http.ResponseWriter, r *http.Request) error {
+	principal, id := access.Principal(r), r.PathValue("id")
+	one, err := s.Get(r.Context(), principal, id)
+	if err != nil {
+		return known(err)
+	}
+	if one.State.Ended() {
+		return ended()
+	}
+	if err := s.Cancel(r.Context(), principal, id); errors.Is(err, script.ErrNotFound) {
+		return ended()
+	} else if err != nil {
+		return err
+	}
+	return s.show(w, r)
 }

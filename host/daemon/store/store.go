@@ -92,6 +92,12 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 	return s, sqlite.Wrap(ctx, "opening the conversations", err)
 }
 
+// Scripts returns the tables of scripts, which are in the same file. A nil now means
+// time.Now.
+func (s *Store) Scripts(ctx context.Context, now func() time.Time) (*journal.Journal, error) {
+	return journal.Open(ctx, s.db, now)
+}
+
 // now returns the time, rounded to what a column stores.
 func (s *Store) now() time.Time { return sqlite.Truncate(s.results.Now()) }
 

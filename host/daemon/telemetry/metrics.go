@@ -25,7 +25,7 @@ const other = "other"
 // outcomes are the values of the label outcome; every other one becomes other.
 var outcomes = []tool.Code{
 	"ok", tool.UnknownTool, tool.BadArgs, tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped,
-	tool.TooLarge, tool.Denied, tool.RateLimited, tool.Cancelled, tool.Expired, tool.Quoted, tool.OutcomeUnknown,
+	tool.TooLarge, tool.Denied, tool.RateLimited, tool.Cancelled, tool.Expired, tool.Quoted, tool.OutcomeUnknown, tool.Waiting,
 }
 
 // maxTools bounds the tools with a series of their own; later ones count as other. A

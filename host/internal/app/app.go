@@ -135,6 +135,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	})
 	if err == nil {
 		close(a.opened)
+		if o.Stays {
+			err = a.Daemon.Recover(ctx)
+		}
 	}
 	if o.Stays && o.Source.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

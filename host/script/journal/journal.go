@@ -54,6 +54,8 @@ type Script struct {
 	// what became of the script; all are JSON.
 	Script, Kept, Outcome json.RawMessage
 	Snapshot              []byte
+	// Waits is how many of its wants wait for a person.
+	Waits int
 }
 
 // A Step says how far a want is.
@@ -248,12 +250,13 @@ func (j *Journal) End(ctx context.Context, s Script) error {
 	})
 }
 
-const columns = "id, principal, conversation_id, state, created_at, updated_at, runtime, outcome, script, kept"
+const columns = `id, principal, conversation_id, state, created_at, updated_at, runtime, outcome, script, kept,
+	(SELECT count(*) FROM script_wants w WHERE w.script_id = scripts.id AND w.question <> '' AND w.verdict = '')`
 
 func scan(row sqlite.Row, more ...any) (s Script, err error) {
 	var created, updated sql.NullInt64
 	var outcome, script, kept string
-	err = row.Scan(append([]any{&s.ID, &s.Principal, &s.Conversation, &s.State, &created, &updated, &s.Runtime, &outcome, &script, &kept}, more...)...)
+	err = row.Scan(append([]any{&s.ID, &s.Principal, &s.Conversation, &s.State, &created, &updated, &s.Runtime, &outcome, &script, &kept, &s.Waits}, more...)...)
 	s.Created, s.Updated = sqlite.Time(created), sqlite.Time(updated)
 	s.Outcome, s.Script, s.Kept = raw(outcome), raw(script), raw(kept)
 	return s, err

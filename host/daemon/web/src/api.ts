@@ -884,6 +884,11 @@ export interface Retried {
   state: string;
 }
 
+export interface ScriptAnswer {
+  answer?: string;
+  answers?: Record<string, string> | null;
+}
+
 export interface ScriptBody {
   allow?: boolean;
   arguments?: unknown;
@@ -893,6 +898,7 @@ export interface ScriptBody {
 }
 
 export interface ScriptCall {
+  brief?: string;
   code?: string;
   elapsed_ms: number;
   produced: number;
@@ -900,9 +906,23 @@ export interface ScriptCall {
   uuid?: string;
 }
 
+export interface ScriptList {
+  scripts: ScriptSummary[] | null;
+}
+
+export interface ScriptQuestion {
+  arguments: unknown;
+  number: number;
+  plugin?: string;
+  sources?: ScriptSource[] | null;
+  tool: string;
+  why: string;
+}
+
 export interface ScriptResult {
   approval?: ToolApproval | null;
   calls?: ScriptCall[] | null;
+  card?: ScriptQuestion[] | null;
   elapsed_ms: number;
   error?: ToolError | null;
   gaps?: Gap[] | null;
@@ -921,7 +941,9 @@ export interface ScriptResult {
   ok: boolean;
   produced: number;
   refused?: string[] | null;
+  script_id: string;
   shown: number;
+  state: string;
   structured?: unknown;
   summarized?: boolean;
   summary_cost?: ToolSummaryCost | null;
@@ -929,6 +951,41 @@ export interface ScriptResult {
   tool: string;
   unit?: string;
   unkept?: boolean;
+}
+
+export interface ScriptRun {
+  arguments?: unknown;
+  calls: number;
+  card: ScriptQuestion[] | null;
+  conversation_id: string;
+  created_at: string;
+  id: string;
+  line: string;
+  logged: string[] | null;
+  made: ScriptCall[] | null;
+  result?: ToolCallResult | null;
+  source: string;
+  state: string;
+  stored_bytes: number;
+  updated_at: string;
+  waiting: number;
+}
+
+export interface ScriptSource {
+  argument: string;
+  from: string;
+  uuid?: string;
+}
+
+export interface ScriptSummary {
+  calls: number;
+  conversation_id: string;
+  created_at: string;
+  id: string;
+  line: string;
+  state: string;
+  updated_at: string;
+  waiting: number;
 }
 
 export interface SessionInfo {
