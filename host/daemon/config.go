@@ -63,6 +63,8 @@ type Config struct {
 	FindModels models.Finder
 	// TestModel tests a model. Nil: provider.Test.
 	TestModel models.Tester
+	// AddModel adds a model to the configuration file. Nil: none can be added.
+	AddModel models.Adder
 	// Edit changes the configuration file. Nil: there is none that can be changed.
 	Edit settings.Editor
 	// Scripts returns what runs scripts; it opens the engine when it is first called. Nil:

@@ -126,7 +126,7 @@ func New(cfg Config) (*Daemon, error) {
 		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
-	d.models = &models.Models{Setup: d.current, Admission: d.admission, Find: cfg.FindModels, Test: cfg.TestModel, Log: d.log, Heartbeat: beat}
+	d.models = &models.Models{Setup: d.current, Admission: d.admission, Find: cfg.FindModels, Test: cfg.TestModel, Add: cfg.AddModel, Log: d.log, Heartbeat: beat}
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
 	})

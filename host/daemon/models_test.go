@@ -93,3 +93,28 @@ func TestAModelTestInChinese(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 }
+
+// What was not found on this machine is not added, and what was is added as it was found.
+func TestAddAFoundModel(t *testing.T) {
+	s := newServer(t, replay.New())
+	if a := s.post("/api/models", `{"preset":"ollama","model":"a"}`); a.status != 409 || a.code(t) != "config" {
+		t.Errorf("without a file: %d %s", a.status, a.body)
+	}
+	var added []provider.Found
+	s.daemon.models.Add = func(_ context.Context, f provider.Found, body api.ModelAdd) (api.SettingsPatched, error) {
+		added = append(added, f)
+		return api.SettingsPatched{Written: !body.DryRun, Diff: body.Model}, nil
+	}
+	s.daemon.models.Find = func(context.Context) []provider.Found {
+		return []provider.Found{{Preset: "ollama", BaseURL: "http://127.0.0.1:11434/v1"}, {Preset: "ollama", BaseURL: "http://127.0.0.1:9/v1"}}
+	}
+	for _, body := range []string{`{"preset":"openai","model":"a"}`, `{"preset":"ollama","base_url":"http://evil.example/v1","model":"a"}`} {
+		if a := s.post("/api/models", body); a.status != 404 || a.code(t) != "not_found" {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	out := decoded[api.SettingsPatched](t, s.post("/api/models", `{"preset":"ollama","base_url":"http://127.0.0.1:9/v1","model":"a"}`))
+	if len(added) != 1 || added[0].BaseURL != "http://127.0.0.1:9/v1" || !out.Written || out.Diff != "a" {
+		t.Errorf("%+v, %+v", added, out)
+	}
+}

@@ -57,6 +57,7 @@ var strangers = map[string][]visit{
 	"POST /api/plugins/{name}/rollback":  {{path: "/api/plugins/nobody/rollback"}},
 	"GET /api/models":                    noIDs,
 	"GET /api/models/found":              noIDs,
+	"POST /api/models":                   {{path: "/api/models", body: `{"preset":"ollama","model":"{C}"}`}},
 	"POST /api/models/{name}/test":       {{path: "/api/models/{C}/test"}},
 	"GET /api/profiles":                  noIDs,
 	"GET /api/stats":                     noIDs,

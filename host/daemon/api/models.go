@@ -76,3 +76,21 @@ type FoundModel struct {
 	// Command is what to type to use it, with <model> in place of a name that is not known.
 	Command string `json:"command"`
 }
+
+// A ModelAdd is the body of POST /api/models.
+type ModelAdd struct {
+	// Preset and BaseURL are those of one of GET /api/models/found: no other server is
+	// ever written, so that a key goes to its own provider alone. An empty BaseURL is that
+	// of the first one with this preset.
+	Preset  string `json:"preset"`
+	BaseURL string `json:"base_url,omitempty"`
+	Model   string `json:"model"` // its name at the server
+	// Name is how weir calls it; empty: the preset. No configured model may have it.
+	Name string `json:"name,omitempty"`
+	// Window is the size of the model's window in tokens; 0: the server is asked.
+	Window int `json:"window,omitempty"`
+	// Default makes it the model of the default profile.
+	Default bool `json:"default,omitempty"`
+	// DryRun only says what would change.
+	DryRun bool `json:"dry_run,omitempty"`
+}

@@ -5,6 +5,7 @@ package models
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,12 +38,16 @@ type Finder func(context.Context) []provider.Found
 // A Tester tests a model.
 type Tester func(context.Context, agent.Model, provider.TestOptions) provider.Report
 
+// An Adder writes a model that was found into the configuration, and puts it in force.
+type Adder func(context.Context, provider.Found, api.ModelAdd) (api.SettingsPatched, error)
+
 // Models has the routes. It is safe for concurrent use.
 type Models struct {
 	Setup     *setup.Current
 	Admission *turns.Admission
 	Find      Finder // nil: nothing is found
 	Test      Tester // nil: provider.Test
+	Add       Adder  // nil: none can be added
 	Log       hclog.Logger
 	// Heartbeat returns the longest silence of a stream.
 	Heartbeat func() time.Duration
@@ -63,6 +68,15 @@ func (m *Models) Routes() []openapi.Route {
 			Gives: api.FoundModels{},
 		},
 		{
+			Method: "POST", Path: "/api/models",
+			Auth: openapi.Operator, Handle: m.Admission.Whole(m.add),
+			About: "Write one of the found models into tools.toml, with its comments kept, and put it in force. The name of the key's variable is written, never a key",
+			Takes: api.ModelAdd{},
+			Needs: []string{"preset", "model"},
+			Gives: api.SettingsPatched{},
+			Fails: []int{404, 409, 422, 503},
+		},
+		{
 			Method: "POST", Path: "/api/models/{name}/test",
 			Auth: openapi.Operator, Handle: m.Admission.Awaited(m.test),
 			About: "Ask a configured model two tiny questions, which cost tokens, and say what works. With Accept: text/event-stream, each step as an event when it ends, then the whole",
@@ -75,15 +89,47 @@ func (m *Models) Routes() []openapi.Route {
 
 func (m *Models) found(w http.ResponseWriter, r *http.Request) error {
 	out := api.FoundModels{Found: []api.FoundModel{}}
-	if m.Find != nil {
-		m.finding.Lock()
-		found := m.Find(r.Context())
-		m.finding.Unlock()
-		for _, f := range found {
-			out.Found = append(out.Found, api.FoundModel{Preset: f.Preset, Title: f.Title, BaseURL: f.BaseURL, KeyEnv: f.KeyEnv, Models: append([]string{}, f.Models...), Command: f.Command})
-		}
+	for _, f := range m.look(r.Context()) {
+		out.Found = append(out.Found, api.FoundModel{Preset: f.Preset, Title: f.Title, BaseURL: f.BaseURL, KeyEnv: f.KeyEnv, Models: append([]string{}, f.Models...), Command: f.Command})
 	}
 	httpjson.Write(w, http.StatusOK, out)
+	return nil
+}
+
+// look searches; one search runs at a time.
+func (m *Models) look(ctx context.Context) []provider.Found {
+	if m.Find == nil {
+		return nil
+	}
+	m.finding.Lock()
+	defer m.finding.Unlock()
+	return m.Find(ctx)
+}
+
+// add adds a model that a search finds now.
+func (m *Models) add(w http.ResponseWriter, r *http.Request) error {
+	var body api.ModelAdd
+	if err := httpjson.Read(w, r, &body); err != nil {
+		return err
+	}
+	if m.Add == nil {
+		return api.Problemf(http.StatusConflict, "config", "start the daemon with `weir serve`, and see `weir paths`", "there is no configuration file that can be changed here")
+	}
+	found := m.look(r.Context())
+	i := slices.IndexFunc(found, func(f provider.Found) bool {
+		return f.Preset == body.Preset && (body.BaseURL == "" || f.BaseURL == body.BaseURL)
+	})
+	if i < 0 {
+		return api.Problemf(http.StatusNotFound, "not_found", "GET /api/models/found lists what can be added here; `weir model use` adds any other", "no server or key of %q was found on this machine", api.Clip(body.Preset, 80))
+	}
+	out, err := m.Add(r.Context(), found[i], body)
+	if err != nil {
+		return err
+	}
+	if out.Written {
+		m.Log.Info("a model was added over the API", "preset", body.Preset, "model", body.Model, "by", access.Principal(r))
+	}
+	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
 	return nil
 }
 

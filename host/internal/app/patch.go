@@ -65,6 +65,12 @@ func (a *App) PatchSettings(ctx context.Context, match string, body api.Settings
 	if tag(t.text) != match {
 		return out, outdated(t.file)
 	}
+	root, _ := tomlpos.Locate(t.text)
+	for _, table := range settingkeys.NeedTables(changes) {
+		if root.Find(table...) == nil {
+			return out, api.Problemf(http.StatusConflict, "no_table", "`weir model use` and `weir user add` make one", "%s has no table [%s]", t.file, strings.Join(table, "."))
+		}
+	}
 	after, err := edited(t, changes)
 	if err != nil {
 		return out, err
@@ -81,12 +87,6 @@ func (a *App) PatchSettings(ctx context.Context, match string, body api.Settings
 
 // edited returns the text with the changes.
 func edited(t tools, changes []tomledit.Change) (string, error) {
-	root, _ := tomlpos.Locate(t.text)
-	for _, table := range settingkeys.NeedTables(changes) {
-		if root.Find(table...) == nil {
-			return "", api.Problemf(http.StatusConflict, "no_table", "`weir model use` and `weir user add` make one", "%s has no table [%s]", t.file, strings.Join(table, "."))
-		}
-	}
 	after, err := tomledit.Apply(t.text, changes)
 	if err != nil {
 		p := api.Problemf(http.StatusUnprocessableEntity, "not_editable", "", "%s", err)

@@ -576,6 +576,16 @@ export interface ModeSwitched {
   why: string;
 }
 
+export interface ModelAdd {
+  base_url?: string;
+  default?: boolean;
+  dry_run?: boolean;
+  model: string;
+  name?: string;
+  preset: string;
+  window?: number;
+}
+
 export interface ModelList {
   data: ModelRow[] | null;
   object: string;
