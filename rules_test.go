@@ -126,6 +126,7 @@ var levels = map[string]int{
 	"host/internal/term":             2,
 	"host/internal/chat":             14,
 	"host/internal/plugincmd":        15,
+	"host/internal/scriptcmd":        15,
 	"host/internal/backup":           15,
 	"host/internal/mcpbridge":        15,
 	"host/internal/doctor":           15,

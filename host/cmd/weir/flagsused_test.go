@@ -32,6 +32,10 @@ var elsewhere = map[string]string{
 	"chat --think":             "the chat's tests: the demo model does not think",
 	"chat --no-history":        "TestChatHistory: there is no terminal here",
 	"user remove --purge":      "TestUserRemove",
+	"scripts resume --allow":   "TestResume of package scriptcmd",
+	"scripts resume --always":  "TestResume of package scriptcmd",
+	"scripts resume --deny":    "TestResume of package scriptcmd",
+	"scripts resume --only":    "TestResume of package scriptcmd",
 }
 
 // flagUses has a row for each flag of each command that works with the daemon. In args

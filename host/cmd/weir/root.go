@@ -40,7 +40,7 @@ func newRoot(c *cli) *cobra.Command {
 	f.StringVar(&c.lang, "lang", "", "the language for people, en or zh (default: locale of tools.toml, else of the environment)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
-		serveCmd(c), openCmd(c), stopCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), scriptCmd(c), parseCmd(c), cutCmd(c),
+		serveCmd(c), openCmd(c), stopCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), scriptCmd(c), scriptsCmd(c), parseCmd(c), cutCmd(c),
 		toolCmd(c), pluginCmd(c), archiveCmd(c), conversationCmd(c), userCmd(c), modelCmd(c), mcpCmd(c),
 		approvalsCmd(c), configCmd(c), statsCmd(c), backupCmd(c), restoreCmd(c), doctorCmd(c), pathsCmd(c), versionCmd(c),
 	)

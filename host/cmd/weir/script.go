@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/scriptcmd"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -20,6 +19,39 @@ func scriptCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
+func scriptsCmd(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "scripts", Short: "List, show, resume and cancel scripts under way",
+		Long: "List, show, resume and cancel scripts under way. A script that waits for a person is put away,\nand goes on when its calls are answered, also after a restart. ID is a part of an id, or last.",
+	}
+	do := scriptcmd.Commands{Printer: c.Printer}
+	one := func(use, short string, f func(context.Context, *session, string) error) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: argCount(1, 1, "an id"), RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withClient(cmd.Context(), func(cl *session) error { return f(cmd.Context(), cl, args[0]) })
+		}}
+	}
+	var a scriptcmd.Answer
+	resume := one("resume ID", "Answer the calls of a script that wait, and let it go on", func(ctx context.Context, cl *session, id string) error {
+		res, err := do.Resume(ctx, cl, id, a)
+		if err != nil {
+			return err
+		}
+		return c.finishScript(ctx, cl, res)
+	})
+	f := resume.Flags()
+	f.BoolVar(&a.Allow, "allow", false, "let the calls run that wait")
+	f.BoolVar(&a.Always, "always", false, "let them run, and later calls of the same tools by the same script")
+	f.BoolVar(&a.Deny, "deny", false, "keep them from running")
+	f.IntSliceVar(&a.Only, "only", nil, "answer the calls with these `NUMBERS` alone")
+	list := &cobra.Command{Use: "list", Short: "List the scripts", Args: argCount(0, 0, "no arguments"), RunE: func(cmd *cobra.Command, _ []string) error {
+		return c.withClient(cmd.Context(), func(cl *session) error { return do.List(cmd.Context(), cl) })
+	}}
+	cmd.AddCommand(list, resume,
+		one("show ID", "Show a script with its calls, and those that wait", func(ctx context.Context, cl *session, id string) error { return do.Show(ctx, cl, id) }),
+		one("cancel ID", "End a script", func(ctx context.Context, cl *session, id string) error { return do.Cancel(ctx, cl, id) }))
+	return cmd
+}
+
 func scriptRunCmd(c *cli) *cobra.Command {
 	var body api.ScriptBody
 	cmd := &cobra.Command{
@@ -27,7 +59,7 @@ func scriptRunCmd(c *cli) *cobra.Command {
 		Long: "Run a script in JavaScript and print what it returns, cut as a tool's result is. The script calls\n" +
 			"tools.NAME({…}), and the whole of every result stays in the archive. ARGUMENTS is a JSON object or a\n" +
 			"list of name=value, which the script finds as args; - as FILE reads the script from standard input.\n" +
-			"Calls that would ask a person are denied, unless --allow says that you have read the script.",
+			"Where a call would ask a person the script waits, unless --allow says that you have read it.",
 		Example: "  weir script run report.js month=2026-11\n  echo 'return (await tools.calculator({expression: \"2^64\"})).text()' | weir script run -",
 		Args:    argCount(1, -1, "a script and its arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,24 +91,21 @@ func (c *cli) runScript(ctx context.Context, cl *session, body api.ScriptBody) (
 	if err := cl.Post(ctx, "/api/scripts", body, &res); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(res)
-		if !res.OK {
-			return term.ExitError(term.ExitTool)
-		}
-		return nil
+	return c.finishScript(ctx, cl, res)
+}
+
+// finishScript asks about what waits, and prints what became of a script.
+func (c *cli) finishScript(ctx context.Context, cl *session, res api.ScriptResult) (err error) {
+	if res, err = (scriptcmd.Commands{Printer: c.Printer}).Finish(ctx, cl, res); err != nil {
+		return err
+	} else if !c.JSON {
+		return c.showResult(res.ToolCallResult)
 	}
-	for _, line := range res.Logged {
-		fmt.Fprintln(c.Err, term.Plain(line))
+	c.Print(res)
+	if !res.OK {
+		return term.ExitError(term.ExitTool)
 	}
-	for _, call := range res.Calls {
-		outcome := call.Code
-		if outcome == "" {
-			outcome = c.Sprintf("%s characters", term.Grouped(call.Produced))
-		}
-		fmt.Fprintf(c.Err, "  %s  %s · %s  %s\n", term.Plain(call.Tool), outcome, term.Duration(time.Duration(call.ElapsedMS)*time.Millisecond), call.UUID)
-	}
-	return c.showResult(res.ToolCallResult)
+	return nil
 }
 
 func scriptCheckCmd(c *cli) *cobra.Command {
