@@ -16,7 +16,7 @@ func (s *scan) lookalikes(p *Plugin) []Problem {
 	}
 	for _, t := range p.Manifest.Tools {
 		name := t.Spec.Name
-		if r := reservedLookalike(name); r != "" {
+		if r := text.LikeOneOf(name, reserved); r != "" {
 			out = append(out, Problem{File: p.Source, Key: "tool.name", Msg: tool.Textf("the tool name %q is easily taken for %s, which the host provides itself", name, r), Fix: fix})
 		}
 		o, ok := s.owner["like "+text.Lookalike(name)]
@@ -30,17 +30,6 @@ func (s *scan) lookalikes(p *Plugin) []Problem {
 		}
 	}
 	return out
-}
-
-// reservedLookalike returns the host's own tool whose name is equal to name or
-// looks like it, or "".
-func reservedLookalike(name string) string {
-	for _, r := range reserved {
-		if text.Lookalike(r) == text.Lookalike(name) {
-			return r
-		}
-	}
-	return ""
 }
 
 // register adds a plugin's names.

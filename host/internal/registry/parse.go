@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/tomlpos"
+	"github.com/weirhost/weir/host/internal/version"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -145,7 +146,7 @@ func (t table) identifier(key string, what tool.Text) string {
 
 func (r reader) minHost() string {
 	s, ok := tomlpos.Typed[string](r.table.Table, "min_host", tool.Textf(`a version in quotes, for example min_host = "0.1.0"`))
-	if ok && parseVersion(s) == nil {
+	if ok && version.Parse(s) == nil {
 		r.Bad("min_host", tool.Textf(`write a version, for example min_host = "0.1.0"`), "min_host is %q", s)
 		return ""
 	}

@@ -38,7 +38,7 @@ func (r reader) tools(limits tool.Limits) []Tool {
 func (r reader) tool(t table, limits tool.Limits) Tool {
 	var o Tool
 	o.Spec.Name = t.identifier("name", tool.Textf("a tool"))
-	switch taken := reservedLookalike(o.Spec.Name); taken {
+	switch taken := text.LikeOneOf(o.Spec.Name, reserved); taken {
 	case "":
 	case o.Spec.Name:
 		t.Bad("name", tool.Textf("choose another name"), "%q is the name of a tool that the host provides itself", o.Spec.Name)

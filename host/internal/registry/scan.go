@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/plugindir"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/version"
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 	"github.com/weirhost/weir/host/internal/within"
 	"github.com/weirhost/weir/host/plugin"
@@ -153,7 +154,7 @@ func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(rank(old, a), rank(old, b)) })
 	found := s.openAll(ctx, all)
 	s.describe(ctx, found)
-	for _, r := range found {
+	for _, r := range s.inOrder(found) {
 		s.classify(r)
 	}
 	slices.SortFunc(s.snap.Pending, func(a, b *Plugin) int { return cmp.Compare(a.Manifest.Name, b.Manifest.Name) })
@@ -177,13 +178,36 @@ func (s *Snapshot) sources() map[string]bool {
 
 // rank orders candidates: of two with the same name the first stays.
 func rank(old map[string]bool, c candidate) int {
-	switch {
-	case c.folder.Shipped:
-		return 2
-	case old[c.source]:
+	if old[c.source] {
 		return 0
 	}
 	return 1
+}
+
+// inOrder returns the readings in the order in which they get their names: first the
+// shipped plugins, from which no other takes one, and last those of them that a plugin of
+// another folder replaces by its name.
+func (s *scan) inOrder(found []reading) []reading {
+	own := map[string]bool{}
+	for _, r := range found {
+		if old := s.opt.Previous.from(r.source); old != nil && !r.folder.Shipped {
+			own[old.Manifest.Name] = true
+		}
+		if r.plugin != nil && !r.folder.Shipped && len(errorsOf(r.problems)) == 0 {
+			own[r.plugin.Manifest.Name] = true
+		}
+	}
+	turn := func(r reading) int {
+		switch {
+		case !r.folder.Shipped:
+			return 1
+		case r.plugin != nil && own[r.plugin.Manifest.Name]:
+			return 2
+		}
+		return 0
+	}
+	slices.SortStableFunc(found, func(a, b reading) int { return cmp.Compare(turn(a), turn(b)) })
+	return found
 }
 
 // A scan is one run of Scan.
@@ -483,7 +507,7 @@ func (s *scan) readSection(p *Plugin, l moduleFacts) []Problem {
 
 // tooOld returns a problem if the plugin needs a newer host.
 func (s *scan) tooOld(source string, m Manifest) []Problem {
-	if m.MinHost == "" || !olderThan(s.opt.Version, m.MinHost) {
+	if m.MinHost == "" || !version.Older(s.opt.Version, m.MinHost) {
 		return nil
 	}
 	return []Problem{{File: source, Key: "min_host", Msg: tool.Textf("the plugin needs weir %s or newer, and this is %s", m.MinHost, s.opt.Version), Fix: tool.Textf("update weir, or use an older version of the plugin")}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,5 +202,37 @@ func TestUnreadable(t *testing.T) {
 		if got := unreadable(tt.path, tool.Textf("it cannot be read"), tt.err).String(); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.why, got, tt.want)
 		}
+	}
+}
+
+// TestShippedToolsKeepTheirNames: a plugin of another folder replaces a shipped one by its
+// own name alone. It takes no tool's name from one, and none that is easily confused.
+func TestShippedToolsKeepTheirNames(t *testing.T) {
+	shipped, dir := t.TempDir(), t.TempDir()
+	add := func(folder, name, tool string) {
+		put(t, filepath.Join(folder, name, name+".wasm"), module([]string{tool}, nil))
+		put(t, filepath.Join(folder, name, "plugin.toml"), least(name, tool))
+	}
+	for _, name := range []string{"repo_map", "read_file", "grep_search"} {
+		add(shipped, name, name)
+	}
+	add(dir, "aa", "repo_rnap")
+	add(dir, "bb", "read_file")
+	add(dir, "grep_search", "grep_search")
+	add(dir, "read_fi1e", "mine")
+	s := Scan(t.Context(), []plugin.Folder{{Path: dir}, {Path: shipped, Shipped: true}}, Options{})
+	var got []string
+	for _, p := range s.Plugins {
+		from := "shipped"
+		if strings.HasPrefix(p.Source, dir) {
+			from = "other"
+		}
+		got = append(got, from+" "+p.Manifest.Name)
+	}
+	if want := []string{"other grep_search", "shipped read_file", "shipped repo_map"}; !slices.Equal(got, want) {
+		t.Errorf("%q instead of %q\n%s", got, want, report(s, dir))
+	}
+	if out := report(s, dir); !strings.Contains(out, "is easily taken for repo_map") || !strings.Contains(out, "easily taken for that of read_file") || !strings.Contains(out, "belongs to the plugin read_file") {
+		t.Errorf("%s", out)
 	}
 }

@@ -57,6 +57,17 @@ func Lookalike(name string) string { return lookalikes.Replace(name) }
 
 var lookalikes = strings.NewReplacer("_", "", "0", "o", "1", "l", "rn", "m", "vv", "w")
 
+// LikeOneOf returns the first of the names that is equal to name or easily confused with
+// it; empty: none is.
+func LikeOneOf(name string, names []string) string {
+	for _, n := range names {
+		if Lookalike(n) == Lookalike(name) {
+			return n
+		}
+	}
+	return ""
+}
+
 // InLine returns a file's name for a line that a person reads: without line breaks and
 // characters that reverse the text after it.
 func InLine(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(Clean(s)) }

@@ -1,13 +1,14 @@
-package registry
+// Package version compares versions of the host: whether it is as new as a plugin needs.
+package version
 
 import (
 	"strconv"
 	"strings"
 )
 
-// parseVersion reads "1", "1.2", "v1.2.3" and "1.2.3-rc1", whose ending is left
+// Parse reads "1", "1.2", "v1.2.3" and "1.2.3-rc1", whose ending is left
 // out; nil when it is none of these.
-func parseVersion(s string) []int {
+func Parse(s string) []int {
 	s = strings.TrimPrefix(s, "v")
 	s, _, _ = strings.Cut(s, "+")
 	s, _, _ = strings.Cut(s, "-")
@@ -26,10 +27,10 @@ func parseVersion(s string) []int {
 	return out
 }
 
-// olderThan reports whether the host is older than a plugin needs. A host
+// Older reports whether the host is older than a plugin needs. A host
 // without a readable version, such as one built from a working copy, is not.
-func olderThan(host, need string) bool {
-	h, n := parseVersion(host), parseVersion(need)
+func Older(host, need string) bool {
+	h, n := Parse(host), Parse(need)
 	if h == nil || n == nil {
 		return false
 	}
