@@ -97,6 +97,7 @@ var levels = map[string]int{
 	"host/internal/worker":           4,
 	"host/internal/sched":            4,
 	"host/internal/version":          0,
+	"host/internal/exprcost":         0,
 	"host/internal/text":             2,
 	"host/internal/bounds":           3,
 	"host/internal/callargs":         3,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weirhost/weir/host/internal/exprcost"
 	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/sdk/tool"
@@ -38,12 +39,27 @@ func (s *SQLite) Peek(ctx context.Context, sc Scope, uuid string, p Part) (Page,
 	if err != nil {
 		return Page{Entry: e}, err
 	}
+	leave, err := s.mayGrep(ctx, len(full), p.Grep)
+	if err != nil {
+		return Page{}, err
+	}
+	defer leave()
 	page, bad := selectPart(full, p)
 	if bad != nil {
 		return Page{}, bad
 	}
 	page.Entry = e
 	return page, nil
+}
+
+// mayGrep waits until an expression may be searched for in a text of n bytes. The error is
+// that of ctx, or a *tool.Error for one that costs too much.
+func (s *SQLite) mayGrep(ctx context.Context, n int, expr string) (leave func(), err error) {
+	cost := n * exprcost.Steps(expr)
+	if cost > exprcost.Most {
+		return nil, tool.Errorf(tool.BadArgs, "write a shorter one, or select lines without it", "the expression is too large for a text of %d bytes", n)
+	}
+	return s.greps.Enter(ctx, cost)
 }
 
 // Read is Peek for a model: it counts a load if it succeeds. If the load cannot be

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/host/internal/snippet"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 const fiveLines = "one\ntwo\nthree\nfour\nfive\n"
@@ -267,5 +269,22 @@ func TestLoadsDoNotRewriteTheText(t *testing.T) {
 	info, err := os.Stat(s.cfg().Path + "-wal")
 	if err != nil || info.Size() > 1<<20 {
 		t.Errorf("20 loads wrote %s bytes, error %v", strconv.FormatInt(info.Size(), 10), err)
+	}
+}
+
+// TestAGrepThatCostsTooMuch: the expression of a model may not compute for minutes.
+func TestAGrepThatCostsTooMuch(t *testing.T) {
+	s := openTest(t)
+	e := put(t, s, strings.Repeat("a", 4<<20))
+	began := time.Now()
+	_, err := s.Peek(t.Context(), e.Scope, e.UUID, Part{Grep: "(?:a?){330}a{330}b"})
+	if fail, ok := errors.AsType[*tool.Error](err); !ok || fail.Code != tool.BadArgs || !strings.Contains(fail.Msg, "too large for a text of 4194304 bytes") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the refusal took %s", took)
+	}
+	if page, err := s.Peek(t.Context(), e.Scope, e.UUID, Part{Grep: "b|a+"}); err != nil || page.Matches != 1 {
+		t.Errorf("%d, %v", page.Matches, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/describe"
+	"github.com/weirhost/weir/host/internal/exprcost"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -125,6 +126,7 @@ type SQLite struct {
 	log     hclog.Logger
 	now     func() time.Time
 	buffers bufferPool
+	greps   exprcost.Queue
 
 	insertRow, insertText, textID, identicalTo, renew, setDescription, drop, countLoad *sqlite.Statement
 	get, findIdentical                                                                 *sql.Stmt

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/exprcost"
 )
 
 // Archives has the routes.
@@ -29,8 +29,7 @@ type Archives struct {
 	// Sees reports whether a principal may call a tool.
 	Sees func(principal, tool string) bool
 
-	once  sync.Once
-	large chan struct{} // has room for the one request that works on a large text
+	large exprcost.Queue // of the requests that work on a large text, or for long
 }
 
 // Routes returns the routes.

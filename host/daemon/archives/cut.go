@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/internal/bounds"
+	"github.com/weirhost/weir/host/internal/exprcost"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -37,7 +38,7 @@ func (a *Archives) cut(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if steps(body.Keep...)*len(res.Whole()) > mostSteps {
+	if exprcost.Steps(body.Keep...)*len(res.Whole()) > exprcost.Most {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write shorter ones, or fewer", "the expressions of keep are too large for a text of %d bytes", len(res.Whole()))
 	}
 	chars := 0
@@ -60,11 +61,11 @@ func (a *Archives) cutResult(r *http.Request, body api.CutBody) (res tool.Result
 		return res, nil, a.Host.NoTool(body.Tool, false, sees)
 	}
 	if body.Text != nil {
-		done, err = a.alone(r.Context(), len(*body.Text))
+		done, err = a.alone(r.Context(), len(*body.Text), len(*body.Text)*exprcost.Steps(body.Keep...))
 		res = tool.Result{Tool: body.Tool, Ref: &tool.Ref{UUID: sampleUUID}}
 		return res.WithWhole(limit.Normalise([]byte(*body.Text))), done, err
 	}
-	page, done, err := a.whole(r, body.UUID)
+	page, done, err := a.whole(r, body.UUID, exprcost.Steps(body.Keep...))
 	if err != nil {
 		return res, nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/params"
+	"github.com/weirhost/weir/host/internal/exprcost"
 )
 
 // The bounds of a search in one text: hits of one answer, characters of what is searched
@@ -27,37 +27,13 @@ const (
 // largeText is the length in bytes from which work on one text excludes work on another.
 const largeText = 1 << 20
 
-// mostSteps bounds the work of expressions: their instructions times the bytes of the text.
-// At worst, a step takes some 30 ns.
-const mostSteps = 500_000_000
-
-// alone waits until a request may work on a text of n bytes. The caller must call done. The
-// error is that of ctx.
-func (a *Archives) alone(ctx context.Context, n int) (done func(), err error) {
-	if n < largeText {
-		return func() {}, nil
+// alone waits until a request may work on a text of n bytes, in so many steps of an
+// expression. The caller must call done. The error is that of ctx.
+func (a *Archives) alone(ctx context.Context, n, steps int) (done func(), err error) {
+	if n >= largeText {
+		steps = max(steps, exprcost.Light+1)
 	}
-	a.once.Do(func() { a.large = make(chan struct{}, 1) })
-	select {
-	case a.large <- struct{}{}:
-		return func() { <-a.large }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// steps returns the instructions of expressions; those that are invalid have none.
-func steps(exprs ...string) (n int) {
-	for _, e := range exprs {
-		re, err := syntax.Parse(e, syntax.Perl)
-		if err != nil {
-			continue
-		}
-		if prog, err := syntax.Compile(re.Simplify()); err == nil {
-			n += len(prog.Inst)
-		}
-	}
-	return n
+	return a.large.Enter(ctx, steps)
 }
 
 // matches finds all hits in one archived result.
@@ -74,12 +50,12 @@ func (a *Archives) matches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, done, err := a.whole(r, r.PathValue("uuid"))
+	page, done, err := a.whole(r, r.PathValue("uuid"), q.steps)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if q.expr != nil && q.steps*len(page.Text) > mostSteps {
+	if q.expr != nil && q.steps*len(page.Text) > exprcost.Most {
 		return api.Problemf(http.StatusBadRequest, "bad_query", "write a shorter one, or leave regex out to find the text itself", "the expression is too large for a text of %d bytes", len(page.Text))
 	}
 	s := textSearch{query: q, skip: skip, most: min(most, mostMatches)}
@@ -130,7 +106,7 @@ func queryOf(r *http.Request) (q query, err error) {
 	if q.expr, err = regexp.Compile(expr); err != nil {
 		return q, api.Problemf(http.StatusBadRequest, "bad_query", "write an RE2 expression, or leave regex out to find the text itself", "%q is not a regular expression", api.Clip(q.text, 80))
 	}
-	q.steps = steps(expr)
+	q.steps = exprcost.Steps(expr)
 	return q, nil
 }
 

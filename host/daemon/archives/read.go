@@ -121,14 +121,15 @@ func (a *Archives) shown(r *http.Request, e archive.Entry) (*api.ShownPart, erro
 }
 
 // whole returns an archived result of the requester's with its whole text, when it may be
-// worked on. The caller must call done, unless there is an error.
-func (a *Archives) whole(r *http.Request, uuid string) (page archive.Page, done func(), err error) {
+// worked on, with expressions of so many instructions. The caller must call done, unless
+// there is an error.
+func (a *Archives) whole(r *http.Request, uuid string, steps int) (page archive.Page, done func(), err error) {
 	uuid = strings.ToLower(uuid)
 	e, err := a.Host.Archive().Find(r.Context(), access.Principal(r), uuid)
 	if err != nil {
 		return page, nil, err
 	}
-	if done, err = a.alone(r.Context(), e.Chars); err != nil {
+	if done, err = a.alone(r.Context(), e.Chars, steps*e.Chars); err != nil {
 		return page, nil, err
 	}
 	if page, err = a.Host.Archive().Peek(r.Context(), e.Scope, uuid, archive.Part{}); err != nil {
@@ -139,7 +140,7 @@ func (a *Archives) whole(r *http.Request, uuid string) (page archive.Page, done 
 
 // raw answers with the whole text as a file to download.
 func (a *Archives) raw(w http.ResponseWriter, r *http.Request) error {
-	page, done, err := a.whole(r, r.PathValue("uuid"))
+	page, done, err := a.whole(r, r.PathValue("uuid"), 0)
 	if err != nil {
 		return err
 	}
