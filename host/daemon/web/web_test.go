@@ -265,7 +265,7 @@ func TestStyleServesEverybody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"prefers-color-scheme", "prefers-reduced-motion", "forced-colors", ":focus-visible"} {
+	for _, s := range []string{"light-dark(", "prefers-reduced-motion", "forced-colors", ":focus-visible"} {
 		if !bytes.Contains(css, []byte(s)) {
 			t.Errorf("style.css has no %s", s)
 		}

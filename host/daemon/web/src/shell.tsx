@@ -27,12 +27,12 @@ export function Shell() {
   return (
     <div class={`shell view-${name}`}>
       <a class="skip" href={`#${name === "ask" ? "question" : "stage"}`} onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>(e.currentTarget.hash)?.focus(); }}>{t(name === "ask" ? "skip" : "skipRail")}</a>
-      <Rail seen={seen} name={name} />
+      <Rail seen={seen.filter((v) => !v.hidden)} name={name} />
       <div class="stage" id="stage" tabIndex={-1}>
         {away.value && <p class="away" role="alert">{t("away")}</p>}
         {pulse.value?.draining && <p class="away" role="alert">{t("draining")}</p>}
         {waitingElsewhere() > 0 && <Inbox />}
-        {view ? <view.View /> : name === "more" ? <More seen={seen} /> : <main class="page"><h1>{t("noView")}</h1><p><a href={to("ask")}>{t("view_ask")}</a></p></main>}
+        {view ? <view.View /> : name === "more" ? <More seen={seen.filter((v) => !v.hidden)} /> : <main class="page"><h1>{t("noView")}</h1><p><a href={to("ask")}>{t("view_ask")}</a></p></main>}
       </div>
       <Live />
       {help.value && <Keys close={() => { help.value = false; }} />}

@@ -4,15 +4,19 @@ import type { ComponentType } from "preact";
 import { Account } from "./account/Account";
 import { Ask } from "./ask/Ask";
 import { Clients } from "./clients/Clients";
+import { Gallery } from "./gallery/Gallery";
 import { Plugins } from "./plugins/Plugins";
 import { Results } from "./results/Results";
+import { Settings } from "./settings/Settings";
 import { Tools } from "./tools/Tools";
+import { Traces } from "./traces/Traces";
 
 export interface View {
   name: string; // of its address and its icon
   View: ComponentType;
   operator?: boolean; // the operator alone
   low?: boolean; // at the foot of the rail
+  hidden?: boolean; // no entry leads to it
   first?: boolean; // in the bar of a phone, which has room for few
 }
 
@@ -21,6 +25,9 @@ export const views: View[] = [
   { name: "results", View: Results, first: true },
   { name: "tools", View: Tools },
   { name: "plugins", View: Plugins, operator: true, first: true },
+  { name: "traces", View: Traces },
   { name: "clients", View: Clients, operator: true },
+  { name: "settings", View: Settings, operator: true, low: true },
+  { name: "gallery", View: Gallery, hidden: true },
   { name: "account", View: Account, low: true },
 ];

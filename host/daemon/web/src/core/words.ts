@@ -6,9 +6,12 @@ import { base } from "../words/base";
 import { clients } from "../words/clients";
 import { plugins } from "../words/plugins";
 import { results } from "../words/results";
+import { settings } from "../words/settings";
+import { tools } from "../words/tools";
+import { traces } from "../words/traces";
 import { recall, remember } from "./storage";
 
-const words = { ...base, ...ask, ...results, ...plugins, ...account, ...clients };
+const words = { ...base, ...ask, ...results, ...plugins, ...tools, ...settings, ...traces, ...account, ...clients };
 const all: Record<string, readonly [string, string]> = words;
 
 // Word is the name of a text.

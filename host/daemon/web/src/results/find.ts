@@ -16,11 +16,15 @@ export class Find {
   at = signal(0); // index of the hit that is looked at
   trouble = signal("");
   private asked = 0;
+  private what = ""; // was asked for last
 
   constructor(private uuid: string) {}
 
   // run asks for all hits and looks at the first one at or after a line.
   async run(from: number): Promise<void> {
+    const what = JSON.stringify([this.q.value, this.regex.value, this.exact.value]);
+    if (what === this.what) return;
+    this.what = what;
     const turn = ++this.asked;
     this.trouble.value = "";
     if (!this.q.value) { this.hits.value = []; this.total.value = 0; return; }
@@ -33,6 +37,7 @@ export class Find {
       this.at.value = Math.max(0, this.hits.value.findIndex((h) => h.line >= from));
     } catch (err) {
       if (turn !== this.asked) return;
+      this.what = "";
       this.hits.value = [];
       this.total.value = 0;
       this.trouble.value = told(err);

@@ -1,0 +1,87 @@
+// The settings of the daemon: tools.toml is their one source. Changes gather, are shown as
+// a difference of that file, and are written together.
+import type { HealthReport } from "../api";
+import { getJSON, told } from "../core/daemon";
+import { pulse } from "../core/pulse";
+import { route, to } from "../core/route";
+import { chosenTheme, type Theme, theme } from "../core/theme";
+import { family, lang, switchLanguage, t } from "../core/words";
+import { Button } from "../parts/Button";
+import { Choice } from "../parts/Field";
+import { Foreign } from "../parts/Foreign";
+import { ProblemBox } from "../parts/Problem";
+import { useAsked } from "../parts/use";
+import { Limits } from "./Limits";
+import { Models } from "./Models";
+import { Rows } from "./Rows";
+import { SaveSettings } from "./Save";
+import { changes, discard, known, load } from "./state";
+
+// sections are the parts of the view, each with the first parts of its keys.
+const sections: Record<string, string[]> = {
+  models: [], limits: [], agents: ["agent", "agents", "prompt", "tool_search", "summarize", "locale"], approvals: ["approvals"], archive: ["archive"], mcp: ["mcp"], users: ["users"], health: [], looks: [],
+};
+
+export function Settings() {
+  const at = route.value.parts[0] || "limits", asked = useAsked(load, [pulse.value?.configuration]);
+  const section = sections[at] ? at : "limits";
+  return (
+    <main class="two chosen settings-view">
+      <nav class="list" aria-label={t("view_settings")}>
+        <h1>{t("view_settings")}</h1>
+        {known.value && <p class="note">{known.value.schema.file}</p>}
+        <ul>{Object.keys(sections).map((name) => <li key={name}><a href={to("settings", [name])} class={name === section ? "here" : ""} aria-current={name === section ? "page" : undefined}>{family(`settings_${name}`)}</a></li>)}</ul>
+      </nav>
+      <div class="page">
+        <h2 class="big">{family(`settings_${section}`)}</h2>
+        {asked.problem && asked.problem.code !== "unreachable" && <ProblemBox alert message={told(asked.problem)} />}
+        {known.value && <Section name={section} />}
+        {changes.value.length > 0 && (
+          <section class="gathered" aria-label={t("gatheredChanges")}>
+            <p><strong>{t("changesGathered", { n: changes.value.length })}</strong> {changes.value.map((c) => (c.key || []).join(".")).join(", ")}</p>
+            <div class="row"><Button onClick={discard}>{t("discard")}</Button><SaveSettings label={t("seeChanges")} changes={() => changes.value} done={() => { discard(); load(); }} /></div>
+          </section>
+        )}
+      </div>
+    </main>
+  );
+}
+
+function Section({ name }: { name: string }) {
+  switch (name) {
+    case "models": return <Models />;
+    case "limits": return <Limits />;
+    case "health": return <Health />;
+    case "looks": return <Looks />;
+  }
+  const keys = (known.value!.schema.keys || []).filter((k) => sections[name].includes(k.key?.[0] || ""));
+  return <Rows keys={keys} names={Object.keys((known.value!.now[name] as object | undefined) || {})} />;
+}
+
+function Health() {
+  const { data, problem, again } = useAsked(() => getJSON<HealthReport>("api/doctor"), []);
+  return (
+    <section>
+      <div><Button onClick={again}>{t("checkAgain")}</Button></div>
+      {problem && <ProblemBox alert message={told(problem)} />}
+      {!data && !problem && <p class="note">{t("loading")}</p>}
+      <ul class="health">
+        {(data?.findings || []).map((f, i) => <li key={i} class={f.status}><b>{family(`health_${f.status}`)}</b> <span><small>{f.area}</small> <Foreign text={f.what} />{f.fix && <p class="note">→ <Foreign text={f.fix} /></p>}</span></li>)}
+      </ul>
+    </section>
+  );
+}
+
+// Looks is what this browser alone remembers.
+function Looks() {
+  return (
+    <section>
+      <p class="note">{t("looksHelp")}</p>
+      <div class="row">
+        <Choice label={t("theme")} value={theme.value} onChange={(e) => chosenTheme(e.currentTarget.value as Theme)} options={(["system", "light", "dark"] as Theme[]).map((x) => ({ value: x, text: family(`theme_${x}`) }))} />
+        <Button lang={lang.value === "zh" ? "en" : "zh-CN"} onClick={switchLanguage}>{t("otherLanguage")}</Button>
+      </div>
+    </section>
+  );
+}
+
