@@ -43,6 +43,7 @@ var levels = map[string]int{
 	"agent/parse":                    1,
 	"agent/internal/recall":          1,
 	"agent/internal/tokens":          0,
+	"agent/internal/tsdecl":          0,
 	"agent/internal/prompt":          3,
 	"agent/internal/quote":           2,
 	"agent/parse/correction":         2,

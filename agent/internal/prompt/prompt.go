@@ -92,6 +92,9 @@ func New(in Input) System {
 		list = listTools(in)
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
+	if HasTool(in.Tools, tool.RunScript) {
+		parts = append(parts, scriptPart(in))
+	}
 	if HasTool(in.Tools, LoadTool) {
 		rules := w.archiveRules
 		if in.Across {

@@ -24,6 +24,8 @@ type Texts struct {
 	plainExample        string
 	archiveRules        string
 	acrossRules         string // after archiveRules
+	scriptHead          string
+	scriptMore          string // takes how many tools
 	date                string // year-month-day, weekday
 	weekdays            [7]string
 
@@ -105,6 +107,9 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	plainExample: `Question: "What does HTTP status 404 mean?"
 Reply: It means that the server did not find what was asked for.
 `,
+	scriptHead: `# Scripts
+In run_script these functions are members of tools: await tools.NAME(args). A Result has text(), json(), table(), part({…}), chars, lines and uuid.`,
+	scriptMore: "// and %d more: await tools.find(query), await tools.describe(name)",
 	archiveRules: `# Archived results
 
 Placeholders that begin with 📎 replace the long results of earlier turns. Their whole text is archived. Call load_tool_history with the uuid of a placeholder when
@@ -201,6 +206,9 @@ var chinese = Texts{
 	plainExample: `提问："HTTP 状态码 404 是什么意思？"
 回复：表示服务器没有找到所请求的内容。
 `,
+	scriptHead: `# 脚本
+在 run_script 中，这些函数是 tools 的成员：await tools.NAME(args)。Result 有 text()、json()、table()、part({…})、chars、lines 和 uuid。`,
+	scriptMore: "// 还有 %d 个：await tools.find(query)、await tools.describe(name)",
 	archiveRules: `# 存档的工具结果
 
 较早轮次的长结果在对话中显示为以 📎 开头的占位符，完整内容都有保存。遇到以下情况，用占位符里的 uuid 调用 load_tool_history：
