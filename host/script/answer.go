@@ -47,7 +47,7 @@ func (x *run) answerTo(ctx context.Context, w *want) answered {
 			}
 		}
 		if value == nil {
-			return x.refuse(a, unknown(w.Tool))
+			return x.refuse(a, x.noTool(w.Tool))
 		}
 	default:
 		return x.refuse(a, tool.Errorf(tool.BadArgs, "", "the host does not know this request"))
@@ -88,7 +88,7 @@ func (x *run) call(ctx context.Context, w *want, a answered) answered {
 	case w.number >= x.options.Calls:
 		return x.refuse(a, tool.Errorf(tool.TooLarge, "do more with each call", "a script may make %d calls", max(0, x.options.Calls)))
 	case !x.names[w.Tool]:
-		return x.refuse(a, unknown(w.Tool))
+		return x.refuse(a, x.noTool(w.Tool))
 	}
 	c := tool.Call{ID: w.id, Tool: w.Tool, Args: w.Args, Turn: x.Turn}
 	began := time.Now()

@@ -94,7 +94,11 @@ func (x *run) note() string {
 	}
 	var out []string
 	if n := len(calls); n > 0 {
-		out = append(out, msg.In(x.Locale, tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, named(calls))))
+		text := tool.Textf("[%d results of the script are whole in the archive; load_tool_history reads them: %s]", n, named(calls))
+		if n == 1 {
+			text = tool.Textf("[a result of the script is whole in the archive; load_tool_history reads it: %s]", calls[0])
+		}
+		out = append(out, msg.In(x.Locale, text))
 	}
 	if list := failed[tool.Denied]; len(list) > 0 {
 		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that were denied: %s]", named(list))))

@@ -155,15 +155,9 @@ func (r *Runner) Run(ctx context.Context, s Session, script Script) (Outcome, er
 
 // finish archives what the script returned, and cuts it.
 func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error) {
-	if state.Waiting > 0 {
-		x.log(msg.In(x.Locale, tool.Textf("calls that the script did not await, and which are dropped: %d", state.Waiting)))
-	}
+	x.tellUnawaited(state)
 	if f := state.Fault; f != nil {
-		hint := tool.Textf("correct the script")
-		if f.Line > 0 {
-			hint = tool.Textf("correct line %d, column %d of the script", f.Line, f.Column)
-		}
-		return x.end(tool.NewError(tool.Failed, tool.Textf("%s", f.Message), hint))
+		return x.end(tool.NewError(tool.Failed, tool.Textf("%s", f.Message), x.advice(*f)))
 	}
 	size := 0
 	var parts []string

@@ -114,6 +114,9 @@ func TestRun(t *testing.T) {
 		{"wrong arguments", "try { await tools.echo({text: 1}) } catch (e) { return e.code }", "bad_args"},
 		{"no such tool", "try { await tools.nope({}) } catch (e) { return e.message }", "there is no tool \"nope\" (ALL_TOOLS has the names)"},
 		{"itself", "try { await tools.run_script({code: ''}) } catch (e) { return e.code }", "unknown_tool"},
+		{"types", "interface P { n: number }\nconst p: P = { n: 2 } as P;\nconst r = await tools.long(p);\nreturn (r.lines as number) + 1", "3"},
+		{"a call that is awaited later", "const p = tools.echo({text: 'a'}); const q = await tools.echo({text: 'b'}); return `${await p}${q}`", "ab"},
+		{"then", "return tools.echo({text: 'a'}).then((r) => r.chars)", "1"},
 		{"a description", "return (await tools.describe('echo')).name", "echo"},
 	} {
 		if out := b.run(t, tt.code); out.Result.Err != nil || out.Result.Shown.Text != tt.want {
@@ -169,8 +172,21 @@ func TestShortAnswer(t *testing.T) {
 func TestCallsThatNobodyAwaits(t *testing.T) {
 	b := newBench(t)
 	out := b.run(t, "for (let i = 0; i < 50; i++) tools.long({n: 100000}); return 'done'")
-	if out.Result.Err != nil || out.Result.Shown.Text != "done" || len(out.Calls) != 0 || !slices.Equal(out.Logged, []string{"calls that the script did not await, and which are dropped: 50"}) {
+	if out.Result.Err != nil || out.Result.Shown.Text != "done" || len(out.Calls) != 0 || !slices.Equal(out.Logged, []string{"the script did not await 50 calls, and what came of them is lost: long"}) {
 		t.Errorf("%+v %d calls", out.Result, len(out.Calls))
+	}
+}
+
+// TestErrorsThatNobodySees: a script that ends well says which of its promises were
+// rejected unseen, and not those that it saw after all.
+func TestErrorsThatNobodySees(t *testing.T) {
+	b := newBench(t)
+	out := b.run(t, "async function f() { await null; throw new Error('unseen') }\nf();\nconst late = Promise.reject(new Error('seen')); await tools.echo({text: 'x'}); try { await late } catch {}\nreturn 'done'")
+	if out.Result.Err != nil || len(out.Logged) != 1 || !strings.Contains(out.Logged[0], "nothing awaited it") || !strings.Contains(out.Logged[0], "unseen") {
+		t.Errorf("%v, %q", out.Result.Err, out.Logged)
+	}
+	if out := b.run(t, "async function f() { exit() }\nf(); return 'done'"); out.Result.Err != nil || len(out.Logged) != 0 {
+		t.Errorf("%v, %q", out.Result.Err, out.Logged)
 	}
 }
 
@@ -218,6 +234,17 @@ func TestFailures(t *testing.T) {
 	}{
 		{"it throws", "\nthrow new Error('no')", tool.Failed, "correct line 2, column 11"},
 		{"syntax", "return (", tool.Failed, "SyntaxError"},
+		{"types, and it throws", "type A = number;\n\nconst a: A = 1;\nthrow new Error(`no ${a}`)", tool.Failed, "of the script: throw new Error(`no ${a}`)"},
+		{"syntax of types", "const a: number = 1;\nconst b: = 2", tool.Failed, "correct line 2, column 10"},
+		{"no await, a method", "const r = tools.long({n: 3});\nreturn r.text()", tool.Failed, "await is missing: write await tools.long(…)"},
+		{"no await, an argument", "return tools.count({text: tools.echo({text: 'x'})})", tool.Failed, "await is missing: write await tools.echo(…)"},
+		{"no await, a text", "return `${tools.echo({text: 'x'})}`", tool.Failed, "await is missing"},
+		{"no await, a list", "return [tools.echo({text: 'x'})]", tool.Failed, "await is missing"},
+		{"no await, a loop", "for (const l of tools.long({n: 3})) text(l)", tool.Failed, "await is missing"},
+		{"without tools", "\nconst r = await long({n: 3})", tool.Failed, "write await tools.long({…})"},
+		{"a near name", "await tools.ecoh({text: 'x'})", tool.Failed, "did you mean one of these: echo"},
+		{"imports", "import fs from 'fs'\nreturn 1", tool.Failed, "a script has no imports"},
+		{"another host", "return await fetch('https://example.com')", tool.Failed, "a script has no imports, files or network"},
 		{"an error of a tool", "await tools.fails({})", tool.Failed, "Not today."},
 		{"it waits for nothing", "await new Promise(() => {})", tool.Failed, "nothing settles"},
 		{"too many calls", "for (let i = 0; i < 10; i++) await tools.echo({text: 'x'})", tool.Failed, "a script may make 5 calls"},

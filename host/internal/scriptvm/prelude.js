@@ -59,6 +59,33 @@
     }
   }
 
+  // A call of a tool under way. What takes it for its result throws an error that says what
+  // is missing.
+  class Call extends Promise {
+    #tool;
+    static get [Symbol.species]() {
+      return Promise;
+    }
+    constructor(settle, tool) {
+      super(settle);
+      this.#tool = tool;
+    }
+    then(done, failed) {
+      idle.delete(this);
+      return apply(then, this, [done, failed]);
+    }
+    static missing(call) {
+      return new TypeError(`await is missing: write await tools.${call.#tool}(…); its result is not there before`);
+    }
+  }
+  for (const name of ["text", "json", "table", "part", "chars", "lines", "uuid", "tool", "length", "split", "map", "toJSON", "toString", Symbol.toPrimitive, Symbol.iterator])
+    defineProperty(Call.prototype, name, {
+      get() {
+        throw Call.missing(this);
+      },
+    });
+  const idle = new Map(); // calls that nothing has awaited yet, with their tools
+
   // A result of a tool: the host keeps the whole, and gives what is asked for.
   class Result {
     #text;
@@ -143,7 +170,12 @@
       if (typeof name !== "string" || name === "then") return undefined;
       if (name === "find") return (query, count) => ask("find", { query, count });
       if (name === "describe") return (tool) => ask("describe", { tool });
-      return (args = {}) => ask("call", { tool: name, args }).then((r) => new Result(r));
+      return (args = {}) => {
+        const asked = ask("call", { tool: name, args });
+        const call = new Call((resolve, reject) => apply(then, asked, [(r) => resolve(new Result(r)), reject]), name);
+        idle.set(call, name);
+        return call;
+      };
     },
     has: (_, name) => names.includes(name),
     ownKeys: () => names,
@@ -176,12 +208,12 @@
   function finish(value) {
     const out = value === undefined ? said : [...said, value];
     try {
-      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), waiting: waiting.size };
+      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), idle: [...idle.values()] };
     } catch (error) {
       fail(error);
     }
   }
-  const fail = (error) => (error === EXIT ? finish() : (state = { done: true, error: describe(error), waiting: waiting.size }));
+  const fail = (error) => (error === EXIT ? finish() : (state = { done: true, error: describe(error), idle: [] }));
 
   // Every script starts with the same state: the host's seed makes random numbers differ.
   function seeded(seed) {

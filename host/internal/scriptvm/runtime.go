@@ -142,11 +142,8 @@ func (r *Runtime) Close(ctx context.Context) error {
 // exportHost provides the functions that QuickJS imports: none leads out of the module.
 func (r *Runtime) exportHost(ctx context.Context) error {
 	b := r.runtime.NewHostModuleBuilder("env")
-	for name, params := range map[string]int{"host_get_timezone_offset": 2, "host_promise_rejection": 3, "host_module_normalize": 2, "host_module_load": 2, "host_call": 5} {
-		var results []api.ValueType
-		if name != "host_promise_rejection" {
-			results = []api.ValueType{api.ValueTypeI32}
-		}
+	for name, params := range map[string]int{"host_get_timezone_offset": 2, "host_module_normalize": 2, "host_module_load": 2, "host_call": 5} {
+		results := []api.ValueType{api.ValueTypeI32}
 		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { stack[0] = 0 }),
 			slices.Repeat([]api.ValueType{api.ValueTypeI32}, params), results).Export(name)
 	}
@@ -156,6 +153,7 @@ func (r *Runtime) exportHost(ctx context.Context) error {
 			stack[0] = 1 // QuickJS ends the script by an exception that it cannot catch
 		}
 	}), nil, []api.ValueType{api.ValueTypeI32}).Export("host_interrupt")
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(onRejection), slices.Repeat([]api.ValueType{api.ValueTypeI32}, 3), nil).Export("host_promise_rejection")
 	_, err := b.Instantiate(ctx)
 	return err
 }
@@ -176,7 +174,7 @@ func (r *Runtime) boot(ctx context.Context) error {
 	for _, set := range []struct {
 		name  string
 		value uint64
-	}{{"qjs_set_memory_limit", uint64(r.options.Memory) * 3 / 4}, {"qjs_set_max_stack_size", maxStack}, {"qjs_set_interrupt_handler", 1}} {
+	}{{"qjs_set_memory_limit", uint64(r.options.Memory) * 3 / 4}, {"qjs_set_max_stack_size", maxStack}, {"qjs_set_interrupt_handler", 1}, {"qjs_set_promise_rejection_handler", 1}} {
 		if _, err := s.call(ctx, set.name, set.value); err != nil {
 			return err
 		}

@@ -34,6 +34,7 @@ type Script struct {
 	broken    error         // what ended it; nil: it can go on
 	lines     int           // of the source; 0: not known
 	left      time.Duration // of Options.Time
+	refused   []rejection   // promises that were rejected and that nothing has awaited
 }
 
 // A Want is one thing that a script asks of the host.
@@ -81,9 +82,15 @@ type State struct {
 	// Output are the parts of the answer, each a text, or an object {"result": UUID} for
 	// the whole of a result.
 	Output []json.RawMessage
-	// Waiting is how many of its calls had no answer when it ended: it did not await them.
-	Waiting int
+	// Idle are the tools of the calls that it did not await, when it has ended well.
+	Idle []string
+	// Rejected are the errors of promises that nothing awaited, in the order in which they
+	// came, when it has ended.
+	Rejected []string
 }
+
+// Syntax is the Code of a Fault in the syntax of a script: nothing of it has run.
+const Syntax = "syntax"
 
 // A program is a source between opening, on its first line, and closing. Errors call it
 // file.
@@ -132,13 +139,14 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 		set.Seed = rand.Uint32()
 	}
 	var fault *Fault
+	broken := false
 	state, err := s.step(ctx, func(ctx context.Context) error {
 		var f uint64
 		var err error
 		f, fault, err = s.compiled(ctx, opening+source+closing, &set)
 		what, argument := what, f
 		if thrown, ok := errors.AsType[*thrown](err); ok {
-			what, argument = "broken", thrown.value
+			what, argument, broken = "broken", thrown.value, true
 		} else if err != nil {
 			return err
 		}
@@ -154,6 +162,9 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	// Of two parsers the one that came further understood more of the source.
 	if fault != nil && state.Fault != nil && s.inSource(fault).after(state.Fault) {
 		state.Fault = fault
+	}
+	if broken && state.Fault != nil {
+		state.Fault.Code = Syntax
 	}
 	return s, state, nil
 }
@@ -202,7 +213,7 @@ func (s *Script) step(parent context.Context, do func(context.Context) error) (S
 		return State{}, s.broken
 	}
 	// QuickJS stops a tenth of StepTime before it, the module at its end.
-	ctx, cancel := context.WithTimeout(parent, min(s.runtime.options.StepTime, s.left))
+	ctx, cancel := context.WithTimeout(context.WithValue(parent, scriptKey{}, s), min(s.runtime.options.StepTime, s.left))
 	defer cancel()
 	began := time.Now()
 	state, err := s.run(ctx, do)
@@ -252,18 +263,21 @@ func (s *Script) take(ctx context.Context) (State, error) {
 	}
 	var out struct {
 		State struct {
-			Done    bool              `json:"done"`
-			Output  []json.RawMessage `json:"output"`
-			Error   *Fault            `json:"error"`
-			Waiting int               `json:"waiting"`
-			Logged  []string          `json:"logged"`
+			Done   bool              `json:"done"`
+			Output []json.RawMessage `json:"output"`
+			Error  *Fault            `json:"error"`
+			Idle   []string          `json:"idle"`
+			Logged []string          `json:"logged"`
 		} `json:"state"`
 		Wants []Want `json:"wants"`
 	}
 	if err := json.Unmarshal(text, &out); err != nil {
 		return State{}, fmt.Errorf("what the script hands over cannot be read: %w", err)
 	}
-	state := State{Wants: out.Wants, Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Waiting: out.State.Waiting}
+	state := State{Wants: out.Wants, Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Idle: out.State.Idle}
+	if state.Done {
+		state.Rejected = s.rejected()
+	}
 	s.inSource(state.Fault)
 	return state, nil
 }

@@ -145,8 +145,8 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %+v, wanted %q at %d:%d", tt.name, f, tt.want, tt.line, tt.column)
 		}
 	}
-	if _, state := play(t, "tools.echo({}); tools.echo({}); return 1", tools); state.Waiting != 2 {
-		t.Errorf("of two calls that nobody awaits it says %d", state.Waiting)
+	if _, state := play(t, "tools.echo({}); tools.echo({}); return 1", tools); len(state.Idle) != 2 {
+		t.Errorf("of two calls that nobody awaits it says %q", state.Idle)
 	}
 }
 
