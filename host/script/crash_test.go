@@ -137,6 +137,9 @@ func (s *fakeSession) Call(ctx context.Context, c tool.Call) (tool.Result, error
 	if s.begin(ctx, c) != nil {
 		return tool.Result{Err: tool.Errorf(tool.Cancelled, "", "not begun")}, nil
 	}
+	if strings.Contains(string(c.Args), "slow") {
+		time.Sleep(100 * time.Millisecond)
+	}
 	if err := s.p.point("before effect"); err != nil {
 		return tool.Result{}, err
 	}

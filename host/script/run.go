@@ -21,6 +21,8 @@ var (
 	errRequests = errors.New("the script asks too often")
 	// errAway says that a script was put away: it waits for a person, or weir stops.
 	errAway = errors.New("the script was put away")
+	// errRan says that a script ran for longer than Options.Time.
+	errRan = errors.New("the script runs for too long")
 )
 
 // run is one script under way. One goroutine runs it; its calls have their own.
@@ -29,8 +31,9 @@ type run struct {
 	Script
 	session Session
 	names   map[string]bool
-	store   *storage // nil: nothing is stored
-	slot    bool     // whether it has one of Runner.slots
+	store   *storage  // nil: nothing is stored
+	slot    bool      // whether it has one of Runner.slots
+	since   time.Time // when Ran was counted last
 
 	flying  int // wants that are being answered
 	answers chan answered
@@ -52,9 +55,11 @@ type kept struct {
 	// Allowed are the tools whose calls a person has allowed for the whole script, with the
 	// identity that they had.
 	Allowed map[string]string `json:"allowed,omitempty"`
-	// What is counted against the bounds.
-	Requests int `json:"requests"`
-	LogBytes int `json:"log_bytes"`
+	// What is counted against the bounds. Ran is how long it has run, without waiting for a
+	// person.
+	Requests int           `json:"requests"`
+	LogBytes int           `json:"log_bytes"`
+	Ran      time.Duration `json:"ran"`
 }
 
 // A want is what a script waits for.
@@ -150,6 +155,7 @@ func (x *run) toEnd(ctx context.Context, begin func(context.Context) (scriptvm.S
 		calls.Go(func() { x.fly(ctx, w) })
 	}
 	state, err := begin(ctx)
+	x.since = time.Now()
 	for _, w := range x.resumed() {
 		launch(w)
 	}
@@ -215,13 +221,13 @@ type answered struct {
 // collect waits until the script can go on, and takes all answers that are there. The
 // error is errAway if it cannot before a person answers or weir starts again.
 func (x *run) collect(ctx context.Context, launch func(*want)) error {
-	patience := x.store.patience()
+	patience, end := x.store.patience(), x.store.end()
 	for len(x.ready) == 0 || x.store.stops() {
 		if x.flying == 0 {
 			return x.rest(ctx)
 		}
 		x.mu.Unlock()
-		a, late, err := x.receive(ctx, patience)
+		a, late, err := x.receive(ctx, patience, end)
 		x.mu.Lock()
 		switch {
 		case err != nil:
@@ -252,9 +258,15 @@ func (x *run) collect(ctx context.Context, launch func(*want)) error {
 	}
 }
 
+// tick counts the time.
+func (x *run) tick() {
+	now := time.Now()
+	x.Ran, x.since = x.Ran+now.Sub(x.since), now
+}
+
 // receive waits for an answer. late reports that patience came first; nil without an error
 // that a person has decided.
-func (x *run) receive(ctx context.Context, patience <-chan time.Time) (a *answered, late bool, err error) {
+func (x *run) receive(ctx context.Context, patience, end <-chan time.Time) (a *answered, late bool, err error) {
 	select {
 	case a := <-x.answers:
 		return &a, false, nil
@@ -262,6 +274,8 @@ func (x *run) receive(ctx context.Context, patience <-chan time.Time) (a *answer
 		return nil, false, nil
 	case <-patience:
 		return nil, true, nil
+	case <-end:
+		return nil, false, errRan
 	case <-ctx.Done():
 		return nil, false, context.Cause(ctx)
 	}

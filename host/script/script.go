@@ -197,6 +197,8 @@ func (x *run) failed(err error) (Outcome, error) {
 		return x.end(tool.Errorf(tool.TimedOut, "compute less, or in several scripts", "the script computes for too long"))
 	case errors.Is(err, scriptvm.ErrBroken):
 		return x.end(tool.Errorf(tool.OutOfMemory, "hold less at a time; r.part({…}) reads a part of a result", "the script has used up its memory"))
+	case errors.Is(err, errRan):
+		return x.end(tool.Errorf(tool.TimedOut, "do less in one script", "the script ran for longer than %s", x.options.Time))
 	case errors.Is(err, errRequests):
 		return x.end(tool.Errorf(tool.TooLarge, "read more with each call or part", "a script may ask the host %d times", maxRequests))
 	case errors.Is(err, errStuck):

@@ -95,6 +95,16 @@ func (s *storage) patience() <-chan time.Time {
 	return time.After(s.wait)
 }
 
+// end returns a channel that receives when the script has run for too long. The clock of a
+// script that is not stored is that of its caller.
+func (s *storage) end() <-chan time.Time {
+	if s == nil {
+		return nil
+	}
+	s.run.tick()
+	return time.After(s.run.options.Time - s.run.Ran)
+}
+
 // soon returns a channel that receives when the questions of calls that came together
 // are stored.
 func (s *storage) soon() <-chan time.Time { return time.After(publishDelay) }
@@ -153,6 +163,7 @@ func (s *storage) save(ctx context.Context, state journal.State, begun int) (err
 			return err
 		}
 	}
+	x.tick()
 	if out.Kept, err = json.Marshal(x.kept); err != nil {
 		return err
 	}

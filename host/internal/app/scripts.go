@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 type scriptEngine struct {
 	mu      sync.Mutex
 	runtime *scriptvm.Runtime // nil: no script was run
+	kept    *script.KeptEngines
 	runner  *script.Runner
 	options script.Options // of runner
 }
@@ -29,10 +31,10 @@ func (a *App) scripts(ctx context.Context) (*script.Runner, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.runtime = runtime
+		e.runtime, e.kept = runtime, script.NewKeptEngines(filepath.Join(a.Paths.Data, "engines"), runtime, engineOptions(a.Paths.Cache, settings))
 	}
 	if o := settings.Options(); e.runner == nil || e.options != o {
-		e.runner, e.options = script.New(e.runtime, a.Host.Archive(), o), o
+		e.runner, e.options = script.New(e.runtime, a.Host.Archive(), o).WithEngines(e.kept), o
 	}
 	return e.runner, nil
 }
@@ -40,11 +42,15 @@ func (a *App) scripts(ctx context.Context) (*script.Runner, error) {
 // OpenScripts opens the engine of scripts. cache is the folder of compiled code; empty:
 // none is kept.
 func OpenScripts(ctx context.Context, cache string, s offer.Settings) (*scriptvm.Runtime, error) {
+	// The engine stays when the request that needed it first has ended.
+	return scriptvm.Open(context.WithoutCancel(ctx), engineOptions(cache, s))
+}
+
+func engineOptions(cache string, s offer.Settings) scriptvm.Options {
 	if cache != "" {
 		cache = filepath.Join(cache, "scripts")
 	}
-	// The engine stays when the request that needed it first has ended.
-	return scriptvm.Open(context.WithoutCancel(ctx), s.Engine(cache))
+	return s.Engine(cache)
 }
 
 // close frees the engine.
@@ -54,5 +60,5 @@ func (e *scriptEngine) close() error {
 	if e.runtime == nil {
 		return nil
 	}
-	return e.runtime.Close(context.Background())
+	return errors.Join(e.kept.Close(), e.runtime.Close(context.Background()))
 }

@@ -1,0 +1,161 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// TestEngineOfAnotherWeir: a script goes on in the engine that it was started with, which
+// is kept; where it is gone or changed, the script says so and ends.
+func TestEngineOfAnotherWeir(t *testing.T) {
+	current, err := crashEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := scriptvm.Open(t.Context(), scriptvm.Options{Files: scriptvm.Files{
+		Engine: current.Files().Engine, Prelude: append([]byte("/* an older one */"), current.Files().Prelude...),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close(context.WithoutCancel(t.Context()))
+	for name, breaks := range map[string]func(t *testing.T, dir string){
+		"kept": func(*testing.T, string) {},
+		"gone": func(t *testing.T, dir string) {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"changed": func(t *testing.T, dir string) {
+			path := filepath.Join(dir, old.Digest(), preludeFile)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, bytes.Replace(text, []byte("older"), []byte("other"), 1), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		dir := t.TempDir()
+		engines := filepath.Join(dir, "engines")
+		run := func(e *scriptvm.Runtime) *process {
+			p := boot(t, dir, 0, Options{Patience: -1})
+			runner := New(e, nothing{}, Options{Patience: -1}).WithEngines(NewKeptEngines(engines, e, scriptvm.Options{}))
+			p.Runs.runner = func(context.Context) (*Runner, error) { return runner, nil }
+			return p
+		}
+		p := run(old)
+		id, err := p.Start(t.Context(), Script{Source: "return 'end ' + await tools.ask({n: 1})", Scope: mine, CallID: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Wait(t.Context(), "me", id, 0)
+		if err != nil || s.State != journal.Waiting {
+			t.Fatal(s.State, err)
+		}
+		p.close(t)
+		breaks(t, engines)
+		p = run(current)
+		s, err = p.goOn(t, &id, "")
+		p.close(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.Outcome.Result
+		switch name {
+		case "kept":
+			if s.State != journal.Done || r.Shown.Text != `end ok{"n":1}` {
+				t.Errorf("kept: %s %+v %v", s.State, r.Shown, r.Err)
+			}
+		default:
+			if s.State != journal.Failed || r.Err == nil || !strings.Contains(r.Err.Msg, "is there no more") || len(happened(t, dir)) != 0 {
+				t.Errorf("%s: %s %v, %v", name, s.State, r.Err, happened(t, dir))
+			}
+		}
+	}
+}
+
+// TestChangedState: a state that was changed on the disk is refused, and nothing of the
+// script runs.
+func TestChangedState(t *testing.T) {
+	dir := t.TempDir()
+	p := boot(t, dir, 0, Options{Patience: -1})
+	id, err := p.Start(t.Context(), Script{Source: "await tools.ask({n: 1}); return 'end'", Scope: mine, CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Waiting {
+		t.Fatal(s.State, err)
+	}
+	if _, err := p.db.ExecContext(t.Context(), "UPDATE scripts SET snapshot = CAST(substr(snapshot, 1, 5000) || X'00' || substr(snapshot, 5002) AS BLOB) WHERE id = ?", id); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.goOn(t, &id, "")
+	if err != nil || s.State != journal.Failed || !strings.Contains(s.Outcome.Result.Err.Msg, "was changed") || len(happened(t, dir)) != 0 {
+		t.Errorf("%s %+v %v", s.State, s.Outcome, err)
+	}
+	p.close(t)
+}
+
+// TestRunTime: a script runs for Options.Time in all, also over pauses, and the time in
+// which it waits for a person does not count.
+func TestRunTime(t *testing.T) {
+	p := boot(t, t.TempDir(), 0, Options{Patience: -1, Time: 300 * time.Millisecond})
+	defer p.close(t)
+	for source, want := range map[string]tool.Code{
+		"for (let i = 0; i < 20; i++) await tools.read({slow: 1})":                              "timed_out",
+		"for (let i = 0; i < 20; i++) { await tools.read({slow: 1}); await tools.ask({n: i}) }": "timed_out",
+		"await tools.read({slow: 1}); await tools.ask({n: 1}); return 1":                        "",
+	} {
+		id, err := p.Start(t.Context(), Script{Source: source, Scope: mine, CallID: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			s, err := p.Wait(t.Context(), "me", id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State.Ended() {
+				if r := s.Outcome.Result; (r.Err == nil) != (want == "") || r.Err != nil && r.Err.Code != want {
+					t.Errorf("%s: %v", source, r.Err)
+				}
+				break
+			}
+			time.Sleep(350 * time.Millisecond / time.Duration(1+s.Card[0].Number))
+			if err := p.Decide(t.Context(), "me", id, map[int]Verdict{s.Card[0].Number: {Allow: true}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestPatience: a script that waits for a slow call is put away meanwhile, without its
+// memory, and goes on with the result.
+func TestPatience(t *testing.T) {
+	p := boot(t, t.TempDir(), 0, Options{Patience: 20 * time.Millisecond})
+	defer p.close(t)
+	s, err := p.goOnce(t, "const r = Math.random(); const a = [await tools.read({slow: 1}), await tools.write({slow: 2})].map(String).join(); return a + (r === Math.random())")
+	if err != nil || s.State != journal.Done || s.Outcome.Result.Shown.Text != `ok{"slow":1},ok{"slow":2}false` {
+		t.Errorf("%s %+v %v", s.State, s.Outcome, err)
+	}
+	resumes := 0
+	for _, point := range p.points {
+		if point == "after resume" {
+			resumes++
+		}
+	}
+	if resumes != 2 {
+		t.Errorf("it was put away %d times", resumes)
+	}
+}
