@@ -1,7 +1,8 @@
 // What people set up in the page: clients, models, limits; and how turns went.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, log, startWorld } from './world.mjs';
+import { ask, log, startWorld, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
@@ -11,6 +12,16 @@ afterEach(() => world.leave());
 
 // view opens a view by its name in the rail.
 const view = (page, name) => page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
+
+// fine asserts that axe finds nothing on a wide and a narrow screen, and that nothing is wider.
+async function fine(page) {
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 720 });
+    assert.deepEqual(await violations(page), [], `${width} wide`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('main *')].every((n) => !n.checkVisibility() || n.closest('pre, .wide-table, .lane, .unseen, .rows') || n.getBoundingClientRect().right <= innerWidth + 1)), `wider than ${width}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
 
 test('a client is set up by copying, and the token shows on demand alone', async () => {
   const page = await world.visit({ permissions: ['clipboard-read', 'clipboard-write'] });
@@ -51,4 +62,34 @@ test('a connected client is shown until it leaves', async () => {
   await fetch(`${weir.url}mcp`, { method: 'DELETE', headers: { ...headers, 'Mcp-Session-Id': res.headers.get('mcp-session-id'), 'MCP-Protocol-Version': '2025-06-18' } });
   await row.waitFor({ state: 'hidden' });
   await page.getByText(/^No program has an open session\./).waitFor();
+});
+
+// patch writes settings.
+async function patch(changes) {
+  const etag = (await fetch(`${weir.url}api/settings`, { headers: { Authorization: `Bearer ${weir.token}` } })).headers.get('etag');
+  const res = await fetch(`${weir.url}api/settings`, { method: 'PATCH', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json', 'If-Match': etag }, body: JSON.stringify({ changes }) });
+  assert.ok(res.ok, await res.text());
+}
+
+test('a first visit offers questions, a model that was found, and clients', async () => {
+  await patch([{ key: ['agent', 'model'], value: 'demo' }]);
+  const page = await world.visit();
+  await page.getByRole('button', { name: /^What is/ }).first().waitFor();
+  const bring = page.getByRole('region', { name: 'Bring a model' }), ollama = bring.getByRole('form', { name: 'Ollama' });
+  await ollama.getByRole('combobox', { name: 'Which model of Ollama' }).selectOption('script');
+  await ollama.getByRole('button', { name: 'Use it' }).click();
+  await bring.getByText('ollama answers from now on.').waitFor();
+  const steps = bring.getByRole('list', { name: 'Steps of the test' }).getByRole('listitem');
+  await steps.filter({ hasText: 'The server says what it is: works' }).waitFor();
+  await steps.filter({ hasText: 'It answers a question: works' }).waitFor();
+  await steps.filter({ hasText: 'It calls a tool in its text' }).waitFor();
+  await bring.getByText(/^ollama can(not)? be used/).waitFor();
+  await fine(page);
+  const toml = await readFile(`${weir.dir}/tools.toml`, 'utf8');
+  assert.match(toml, /\[models\.ollama\][^[]+provider = "ollama"/);
+  assert.match(toml, /\[agent\]\s+model = "ollama"/);
+  assert.ok((await weir.api('api/models')).models.some((m) => m.name === 'ollama' && m.default));
+  await page.getByRole('region', { name: 'Connect a client' }).getByRole('link', { name: 'Show how' }).click();
+  await page.getByRole('heading', { name: 'Clients', level: 1 }).waitFor();
+  await patch([{ key: ['agent', 'model'], value: 'script' }]);
 });

@@ -29,6 +29,8 @@ async function startModel() {
     if (req.method !== 'POST') return res.end('{"data":[{"id":"script","max_model_len":32768}]}');
     let body = '';
     for await (const piece of req) body += piece;
+    if (req.url === '/api/show') return res.end('{"model_info":{"general.architecture":"tiny","tiny.context_length":16384}}'); // as Ollama does
+    if (req.url === '/api/chat') return res.end('{"message":{"role":"assistant","content":"ready"},"done":true}\n');
     const { messages } = JSON.parse(body);
     model.asked.push(messages);
     const last = messages.at(-1);
@@ -86,7 +88,7 @@ path = "./strangers"
   weir.start = async () => {
     if (weir.process?.exitCode === null && weir.process.signalCode === null) return; // it runs
     weir.process = spawn(join(root, 'bin', 'weir'), ['serve', '--data', join(dir, 'data'), '--config', join(dir, 'tools.toml'), '--addr', `127.0.0.1:${weir.port}`],
-      { cwd: join(dir, 'work'), env: { PATH: process.env.PATH, HOME: dir, WEIR_WORKSPACE: join(dir, 'work'), WEIR_CACHE: process.env.WEIR_TEST_CACHE ?? join(root, 'build', 'test-cache') } });
+      { cwd: join(dir, 'work'), env: { PATH: process.env.PATH, HOME: dir, OLLAMA_HOST: new URL(model.url).host, WEIR_WORKSPACE: join(dir, 'work'), WEIR_CACHE: process.env.WEIR_TEST_CACHE ?? join(root, 'build', 'test-cache') } });
     const heard = pending();
     let running = false;
     weir.log = '';

@@ -1,12 +1,16 @@
-// What a new conversation shows: what this is, and questions that the tools can answer.
-import type { ToolList } from "../api";
-import { getJSON } from "../core/daemon";
+// What a new conversation shows: what this is, questions that the tools can answer, and
+// while only the demo answers, models to use and where clients are connected.
+import type { ConfiguredModels, ToolList } from "../api";
+import { getJSON, operator } from "../core/daemon";
+import { pulse } from "../core/pulse";
+import { to } from "../core/route";
 import { lang, t } from "../core/words";
+import { Found } from "../models/Found";
 import { Button } from "../parts/Button";
 import { CutMap } from "../parts/CutMap";
-import { pulse } from "../core/pulse";
 import { useAsked } from "../parts/use";
-import { draft } from "./state";
+import { draft, list } from "./state";
+import { useState } from "preact/hooks";
 
 const offered = 3; // questions
 
@@ -19,7 +23,34 @@ export function Welcome() {
       <p>{t("welcome")}</p>
       {examples.length > 0 && <p class="note">{t("tryOne")}</p>}
       <ul>{examples.map((q) => <li key={q}><Button onClick={() => { draft.value = q; document.getElementById("question")?.focus(); }}>{q}</Button></li>)}</ul>
+      {operator() && <Begin />}
     </div>
+  );
+}
+
+// Begin is what a person sets up at first. A model that was used here stays shown, with
+// its test.
+function Begin() {
+  const { data } = useAsked(() => getJSON<ConfiguredModels>("api/models"), [pulse.value?.configuration]), [begun, begin] = useState(false);
+  const models = data?.models || [], demo = models.some((m) => m.default && m.simulated);
+  if (demo && !begun) begin(true);
+  return (
+    <>
+      {begun && (
+        <section aria-labelledby="bring">
+          <h2 id="bring">{t("bring")}</h2>
+          {demo && <p class="note">{t("bringHelp")}</p>}
+          <Found configured={models.map((m) => m.name)} />
+        </section>
+      )}
+      {(begun || list.value?.length === 0) && (
+        <section aria-labelledby="bring-client">
+          <h2 id="bring-client">{t("bringClient")}</h2>
+          <p class="note">{t("bringClientHelp")}</p>
+          <div><a class="button" href={to("clients")}>{t("bringClientGo")}</a></div>
+        </section>
+      )}
+    </>
   );
 }
 

@@ -117,4 +117,4 @@ function pause(ms, signal) {
   });
 }
 
-export { Stream };
+export { events, Stream };

@@ -4,6 +4,7 @@ import { account } from "../words/account";
 import { ask } from "../words/ask";
 import { base } from "../words/base";
 import { clients } from "../words/clients";
+import { models } from "../words/models";
 import { plugins } from "../words/plugins";
 import { results } from "../words/results";
 import { settings } from "../words/settings";
@@ -11,7 +12,7 @@ import { tools } from "../words/tools";
 import { traces } from "../words/traces";
 import { recall, remember } from "./storage";
 
-const words = { ...base, ...ask, ...results, ...plugins, ...tools, ...settings, ...traces, ...account, ...clients };
+const words = { ...base, ...ask, ...results, ...plugins, ...tools, ...settings, ...traces, ...account, ...clients, ...models };
 const all: Record<string, readonly [string, string]> = words;
 
 // Word is the name of a text.

@@ -21,7 +21,6 @@ export function Held({ x }: { x: Trace }) {
         ))}
       </ol>
       <Legend pieces={rounds.at(-1)!.parts} />
-      {(x.folded_chars || 0) > 0 && <p class="note">{t("thenFolded", { n: num(x.folded_chars) })}</p>}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 // Traces: how turns went, and what tools produced by day.
 import type { DayStats, Stats, Trace, TraceHead, TraceList } from "../api";
-import { getJSON, Problem, told } from "../core/daemon";
+import { getJSON, operator, Problem, told } from "../core/daemon";
 import { moment, money, num, seconds, shown } from "../core/format";
 import { route, to } from "../core/route";
 import { family, t } from "../core/words";
@@ -54,7 +54,7 @@ function One({ parts }: { parts: string[] }) {
 }
 
 function All() {
-  const { data, problem } = useAsked(() => getJSON<TraceList>("api/traces?limit=200"), []), days = useAsked(() => getJSON<Stats>("api/stats?by=day"), []).data?.days || [];
+  const { data, problem } = useAsked(() => getJSON<TraceList>("api/traces?limit=200"), []), days = useAsked(() => operator() ? getJSON<Stats>("api/stats?days=30") : Promise.resolve(null), [operator()]).data?.days || [];
   return (
     <>
       <h1>{t("view_traces")}</h1>
