@@ -93,3 +93,27 @@ test('a first visit offers questions, a model that was found, and clients', asyn
   await page.getByRole('heading', { name: 'Clients', level: 1 }).waitFor();
   await patch([{ key: ['agent', 'model'], value: 'script' }]);
 });
+
+test('a trace shows requests, calls, waits, loads and what became placeholders', async () => {
+  model.calls = (question) => (/traced/.test(question) ? [['calculator', { expression: '6*7' }], ['long_text', { lines: 400 }], ['no_such_tool', {}], ['long_text', { lines: 7 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make a traced text');
+  await log(page).getByRole('button', { name: 'Allow once' }).click();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await view(page, 'Traces');
+  await page.getByRole('link', { name: /^Make a traced text/ }).click();
+  await page.getByRole('heading', { name: 'Make a traced text', level: 1 }).waitFor();
+  const time = page.getByRole('region', { name: /^Time/ }).getByRole('listitem');
+  await time.filter({ hasText: /^round 1 · model.*first piece/ }).waitFor();
+  await time.filter({ hasText: /^calculator “6\*7”/ }).waitFor();
+  await time.filter({ hasText: /^long_text lines 7.*waited [\d,.]+ m?s for a person/ }).waitFor();
+  await time.filter({ hasText: /^long_text lines 400.*26,\d+ → 1\d,\d+ characters, by the agent's limit of 12,000/ }).waitFor();
+  await time.filter({ hasText: /^no_such_tool.*failed: unknown_tool/ }).or(time.filter({ hasText: 'there is no such tool' })).first().waitFor();
+  await time.filter({ hasText: /^Results became placeholders: [\d,]+ characters fewer/ }).waitFor();
+  await page.getByText('What each request held').waitFor();
+  await fine(page);
+  await time.getByRole('link', { name: 'Open the result of long_text' }).first().click();
+  await page.getByRole('region', { name: 'Archived text' }).waitFor();
+  await view(page, 'Traces');
+  await page.getByRole('region', { name: 'By day and tool' }).getByRole('row', { name: /long_text/ }).waitFor();
+});
