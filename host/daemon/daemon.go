@@ -103,20 +103,21 @@ func New(cfg Config) (*Daemon, error) {
 		Stats: func(ctx context.Context) (archive.Stats, error) { return d.cfg.Host.Archive().Stats(ctx) },
 	})
 	d.admission = turns.NewAdmission(func() chan struct{} { return d.current.State().Slots })
-	if cfg.Scripts != nil {
-		d.scripts = &offer.Tools{Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
-	}
-	d.turns = turns.New(turns.Config{
-		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
-		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
-	})
 	d.runs, err = scripts.New(context.Background(), scripts.Config{
-		Host: cfg.Host, Store: d.store, Current: d.current, Admission: d.admission, Turns: d.turns, Metrics: d.metrics, Calls: d.calls,
+		Host: cfg.Host, Store: d.store, Current: d.current, Admission: d.admission, Metrics: d.metrics, Calls: d.calls,
 		Runner: cfg.Scripts, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
 	})
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Scripts != nil {
+		d.scripts = &offer.Tools{Runs: d.runs.Runs, Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
+	}
+	d.turns = turns.New(turns.Config{
+		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
+		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
+	})
+	d.runs.Turns = d.turns
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +195,39 @@ func TestApprovalsInScripts(t *testing.T) {
 		if end := chat.until("chat.end"); !strings.Contains(end.data, want) {
 			t.Errorf("%s: %s", answer, end.data)
 		}
+	}
+}
+
+// TestOneCardInATurn: the person of a turn is asked once about all calls that wait, with
+// the script and where texts come from. Where no person is there, the turn says that the
+// script waits, and it goes on later.
+func TestOneCardInATurn(t *testing.T) {
+	s, work := desk(t, replay.Func(func(n int, r agent.Request) replay.Reply {
+		if n%2 == 0 {
+			return codeCall(`const a = await tools.read_note({path: "notes.txt"}); await Promise.all([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: a}))); return "all written"`)
+		}
+		return replay.Text("It says: " + strings.ReplaceAll(r.Messages[len(r.Messages)-1].Text, "<", "("))
+	}), nil)
+	put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
+	s.offers(offer.Always, false)
+	chat := s.chat(`{"message":"Copy the notes three times.","approvals":true}`)
+	asked := chat.asked()
+	if asked.Tool != "write_note" || strings.Count(asked.Args, `"read_note(notes.txt)"`) != 3 || !strings.Contains(asked.Args, "Promise.all") || asked.Always != "also later calls of write_note by this script" {
+		t.Errorf("the card is %+v", asked)
+	}
+	s.answer(asked.ID, "once")
+	if end := chat.until("chat.end"); !strings.Contains(end.data, "all written") || !there(t, filepath.Join(work, "3.txt")) {
+		t.Errorf("%s", end.data)
+	}
+	if n := strings.Count(fmt.Sprint(names(chat.all)), "approval.asked"); n != 1 {
+		t.Errorf("the person was asked %d times", n)
+	}
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Copy the notes three times."}`).body), "chat.end")
+	list := decoded[api.ScriptList](t, s.get("/api/scripts"))
+	if len(list.Scripts) != 2 || list.Scripts[0].State != "waiting" || !strings.Contains(end.Answer, "weir scripts show "+list.Scripts[0].ID) {
+		t.Fatalf("%s\n%+v", end.Answer, list)
+	}
+	if out := s.resume(list.Scripts[0].ID, api.ScriptAnswer{Answer: "allow"}); out.State != "done" || !strings.Contains(out.Text, "all written") {
+		t.Errorf("%+v", out)
 	}
 }

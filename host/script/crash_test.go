@@ -96,9 +96,12 @@ func (p *process) Open(_ Script, a approval.Approver, begin func(context.Context
 	for _, name := range []string{"read", "write", "again", "ask"} {
 		specs = append(specs, tool.Spec{Name: name})
 	}
-	return Caller{Session: &fakeSession{p, a, begin}, Tools: specs, Repeats: func(name string) Repeat {
-		return map[string]Repeat{"read": Reads, "again": Idempotent}[name]
-	}}, nil
+	return Caller{Session: &fakeSession{p, a, begin}, Tools: specs, Repeats: p.Repeats}, nil
+}
+
+// Repeats implements Callers.
+func (p *process) Repeats(name string) Repeat {
+	return map[string]Repeat{"read": Reads, "again": Idempotent}[name]
 }
 
 // nothing is an archive without results.

@@ -46,6 +46,8 @@ type Callers interface {
 	// Open returns a Caller whose Session asks the approver about calls, and calls begin
 	// before each that runs. The error ends the script.
 	Open(s Script, a approval.Approver, begin func(context.Context, tool.Call) error) (Caller, error)
+	// Repeats is Caller.Repeats.
+	Repeats(name string) Repeat
 }
 
 // Runs are scripts that are stored: each goes on after a person's answer or a restart of
@@ -59,6 +61,7 @@ type Runs struct {
 
 	mu      sync.Mutex
 	active  map[string]*active
+	own     map[string]owner // by script
 	stopped bool
 	stop    chan struct{}
 	cut     context.Context // ends when calls must end, too
@@ -82,25 +85,64 @@ func NewRuns(r func(context.Context) (*Runner, error), j *journal.Journal, c Cal
 	}
 	out := &Runs{
 		runner: r, journal: j, callers: c, log: log, at: func(string) error { return nil },
-		active: map[string]*active{}, stop: make(chan struct{}),
+		active: map[string]*active{}, own: map[string]owner{}, stop: make(chan struct{}),
 	}
 	out.cut, out.cutOff = context.WithCancelCause(context.Background())
 	return out
 }
 
+// Repeats says what may happen to a call of a tool whose outcome nothing knows.
+func (r *Runs) Repeats(name string) Repeat { return r.callers.Repeats(name) }
+
+// An Opener makes what a script calls tools with, as Callers do.
+type Opener func(a approval.Approver, begin func(context.Context, tool.Call) error) Caller
+
+// An owner is a caller that waits for a script, in whose name it runs meanwhile.
+type owner struct {
+	ctx  context.Context // for its values
+	open Opener
+}
+
 // Start starts a script, and returns its id. It goes on when ctx ends.
 func (r *Runs) Start(ctx context.Context, s Script) (string, error) {
-	id := uuid.NewString()
+	id, _, err := r.start(ctx, s, nil)
+	return id, err
+}
+
+// StartFor is Start for a caller that waits for the script: until it calls release, the
+// script calls tools with what open makes, and under the values of ctx.
+func (r *Runs) StartFor(ctx context.Context, s Script, open Opener) (id string, release func(), err error) {
+	return r.start(ctx, s, open)
+}
+
+// Adopt makes a caller that waits for a stored script its owner, as StartFor does.
+func (r *Runs) Adopt(ctx context.Context, id string, open Opener) (release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own[id] = owner{ctx, open}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.own, id)
+	}
+}
+
+func (r *Runs) start(ctx context.Context, s Script, open Opener) (id string, release func(), err error) {
+	id = uuid.NewString()
 	text, err := json.Marshal(s)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	row := journal.Script{ID: id, Principal: s.Scope.Principal, Conversation: s.Scope.Conversation, State: journal.Running, Script: text}
 	if err := r.commit("add", func() error { return r.journal.Add(ctx, row) }); err != nil {
-		return "", err
+		return "", nil, err
+	}
+	release = func() {}
+	if open != nil {
+		release = r.Adopt(ctx, id, open)
 	}
 	r.spawn(row)
-	return id, nil
+	return id, release, nil
 }
 
 func (r *Runs) commit(point string, write func() error) error {
@@ -145,11 +187,17 @@ func (r *Runs) spawn(s journal.Script) {
 	if r.stopped {
 		return
 	}
-	ctx, cancel := context.WithCancelCause(r.cut)
+	base := r.cut
+	if o, ok := r.own[s.ID]; ok {
+		base = context.WithoutCancel(o.ctx)
+	}
+	ctx, cancel := context.WithCancelCause(base)
+	free := context.AfterFunc(r.cut, func() { cancel(errStopped) })
 	a := &active{cancel: cancel, nudge: make(chan struct{}, 1)}
 	r.active[s.ID] = a
 	r.running.Go(func() {
 		defer cancel(nil)
+		defer free()
 		for more := true; more; {
 			err := r.run(ctx, a, s.Principal, s.ID)
 			if err != nil {
@@ -185,11 +233,11 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
 	x := runner.newRun(script)
 	x.store = &storage{run: x, id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: runner.options.Patience, at: r.at, saved: -1}
 	defer x.close()
-	caller, err := r.callers.Open(script, x.store, x.store.begin)
+	caller, err := r.caller(id, script, x.store)
 	if err != nil {
 		return r.end(x, s, Outcome{Result: tool.Result{CallID: script.CallID, Tool: x.as().Name, Err: tool.Errorf(tool.Failed, "", "%s", err)}}, nil)
 	}
-	x.open(caller.Session, caller.Tools)
+	x.open(caller.Session, slices.DeleteFunc(caller.Tools, func(t tool.Spec) bool { return script.May != nil && !slices.Contains(script.May, t.Name) }))
 	x.store.repeats, x.Called, x.store.told = caller.Repeats, caller.Called, caller.Ended
 	state, err := x.toEnd(ctx, x.resume(s, wants))
 	switch {
@@ -209,6 +257,17 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
 		return err
 	}
 	return r.end(x, s, out, nil)
+}
+
+// caller returns what a script calls tools with.
+func (r *Runs) caller(id string, s Script, store *storage) (Caller, error) {
+	r.mu.Lock()
+	o, ok := r.own[id]
+	r.mu.Unlock()
+	if ok {
+		return o.open(store, store.begin), nil
+	}
+	return r.callers.Open(s, store, store.begin)
 }
 
 // end stores what became of a script. err is what ended it: nil, or errCancelled; others

@@ -1,6 +1,13 @@
 package script
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/script/journal"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,4 +31,48 @@ func (s Status) Result() tool.Result {
 	r.Err = tool.NewError(tool.Waiting, tool.Textf("the script has not ended: weir stops, and it goes on when weir starts again"),
 		tool.Textf("do not run it again; `weir scripts show %s` shows what becomes of it", s.ID))
 	return r
+}
+
+// Request returns the card as one request: all calls that wait, with the script.
+func (s Status) Request(now time.Time) (approval.Request, error) {
+	type call struct {
+		Tool    string            `json:"tool"`
+		Args    json.RawMessage   `json:"arguments"`
+		Sources map[string]string `json:"from,omitempty"`
+	}
+	var calls []call
+	var tools, plugins, why []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
+		}
+	}
+	for _, q := range s.Card {
+		c := call{Tool: q.Tool, Args: q.Args}
+		for _, from := range q.Sources {
+			if c.Sources == nil {
+				c.Sources = map[string]string{}
+			}
+			c.Sources[from.Arg] = from.From
+		}
+		calls = append(calls, c)
+		add(&tools, q.Tool)
+		add(&plugins, q.Plugin)
+		add(&why, q.Why)
+	}
+	args, err := json.Marshal(map[string]any{"calls": calls, "script": s.Script.Source})
+	always := msg.In(s.Script.Locale, tool.Textf("also later calls of %s by this script", strings.Join(tools, ", ")))
+	return approval.Request{
+		Principal: s.Script.Scope.Principal, Conversation: s.Script.Scope.Conversation, CallID: s.Script.CallID, Tool: strings.Join(tools, ", "), Plugin: strings.Join(plugins, ", "),
+		Args: args, Why: strings.Join(why, "; "), Always: always, Locale: s.Script.Locale, Expires: now.Add(approval.DefaultTimeout),
+	}, err
+}
+
+// Verdicts returns an answer to Request as one to each call of the card.
+func (s Status) Verdicts(a approval.Answer) map[int]Verdict {
+	out := map[int]Verdict{}
+	for _, q := range s.Card {
+		out[q.Number] = Verdict{Allow: a.Verdict != approval.Refuse, Later: a.Verdict == approval.Always, By: a.By}
+	}
+	return out
 }

@@ -93,6 +93,9 @@ type Script struct {
 	Input json.RawMessage `json:",omitempty"`
 	// MaxChars is the limit of the agent that calls, as in tool.Call.
 	MaxChars int
+	// May are the names of the tools that it may call, of those that its caller may; nil:
+	// all. Runner.Run calls Tools.
+	May []string `json:",omitempty"`
 	// Allow says that the operator has read the script: no person is asked about its calls.
 	// Runner.Run leaves that to its Session.
 	Allow bool `json:",omitempty"`

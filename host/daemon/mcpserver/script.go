@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -14,11 +16,15 @@ import (
 // script runs a script, which calls what the user sees.
 func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, ask *asker) (tool.Result, error) {
 	session = session.KeepingAll().Reporting(nil)
-	if ask != nil && ask.repeats() { // the script would begin again, and call again what it has called
-		session = session.Asking(nil)
+	var person approval.Approver
+	if ask != nil && ask.possible() {
+		person = ask
 	}
 	return u.s.cfg.Scripts.Call(ctx, offer.Caller{
-		Session: session, Locale: u.locale(),
+		Open: func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Session {
+			return session.Asking(a).Beginning(begin)
+		},
+		Ask: person, Repeats: person != nil && ask.repeats(), Locale: u.locale(),
 		Tools: slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !u.offers(t.Name) }),
 		Scope: archive.Scope{Principal: u.principal, Conversation: u.conversation, Everywhere: true},
 		Called: func(_ tool.Call, r tool.Result, took time.Duration) {

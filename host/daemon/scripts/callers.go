@@ -25,13 +25,16 @@ func (c callers) Open(sc script.Script, a approval.Approver, begin func(context.
 	principal := sc.Scope.Principal
 	user := c.s.Current.View(principal).User
 	session := c.s.Host.Session(host.Principal(principal), sc.Scope.Conversation).In(sc.Locale).Asking(a).Beginning(begin).KeepingAll()
+	if sc.Scope.Everywhere {
+		session = session.AcrossConversations()
+	}
 	if sc.Allow {
 		session = session.ByPerson()
 	}
 	return script.Caller{
 		Session: session,
 		Tools:   slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !user.Sees(t.Name) }),
-		Repeats: c.repeats,
+		Repeats: c.Repeats,
 		Called: func(call tool.Call, r tool.Result, took time.Duration) {
 			c.s.called(sc.Scope, call, r, took, sc.Locale)
 		},
@@ -42,9 +45,9 @@ func (c callers) Open(sc script.Script, a approval.Approver, begin func(context.
 	}, nil
 }
 
-// repeats says what may happen to a call whose outcome nothing knows. A tool that can do
+// Repeats implements script.Callers. A tool that can do
 // nothing beyond answering has no effect, whatever its hints say.
-func (c callers) repeats(name string) script.Repeat {
+func (c callers) Repeats(name string) script.Repeat {
 	t, ok := c.s.Host.Tool(name)
 	if ok && t.Effect == plugin.EffectNone {
 		return script.Reads

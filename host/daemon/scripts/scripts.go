@@ -26,6 +26,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 // maxBody bounds the body of a request, in bytes: a script of the greatest length as JSON,
@@ -154,7 +155,7 @@ func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
 		Locale: body.Locale, Allow: body.Allow && principal == s.Current.Operator(),
 	})
 	if err != nil {
-		return err
+		return known(err)
 	}
 	return s.answer(w, r, id, true)
 }
@@ -178,6 +179,9 @@ func (s *Scripts) answer(w http.ResponseWriter, r *http.Request, id string, star
 
 // known returns the problem of an error of script.Runs.
 func known(err error) error {
+	if errors.Is(err, journal.ErrTooMany) {
+		return api.Problemf(http.StatusTooManyRequests, "too_many_scripts", "tell the person to answer or cancel those that `weir scripts list` lists", "too many scripts wait")
+	}
 	if errors.Is(err, script.ErrNotFound) {
 		return api.Problemf(http.StatusNotFound, "not_found", "`weir scripts list` lists them", "there is no script with that id")
 	}

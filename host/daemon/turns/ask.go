@@ -79,8 +79,8 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 		return api.ChatEnd{}, err
 	}
 	session := s.Host.Session(host.Principal(principal), t.scope.Conversation)
-	if t.ask.Approvals {
-		session = session.Asking(asker{t})
+	if person := t.person(); person != nil {
+		session = session.Asking(person)
 	}
 	session = session.Reporting(t.progress).InThread(t.ask.Thread)
 	given, err := t.open(ctx, session, &history)

@@ -15,6 +15,14 @@ type asker struct{ t *turn }
 
 var _ approval.Approver = asker{}
 
+// person returns what asks the person who reads the turn's stream; nil: none does.
+func (t *turn) person() approval.Approver {
+	if !t.ask.Approvals {
+		return nil
+	}
+	return asker{t}
+}
+
 // Approve sends the request into the stream and waits for the answer. The turn's time
 // limit does not include the wait.
 func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -122,7 +124,12 @@ func (s *scripted) call(ctx context.Context, box toolbox, c tool.Call) (tool.Res
 	box.Session, box.scripts = box.Session.KeepingAll(), nil
 	ended := 0
 	return s.t.s.Scripts.Call(ctx, offer.Caller{
-		Session: vetted{box, vet}, Tools: tools, Scope: s.t.scope, Locale: locale,
+		Open: func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Session {
+			inner := box
+			inner.Session = box.Session.Asking(a).Beginning(begin)
+			return vetted{inner, vet}
+		},
+		Ask: s.t.person(), Tools: tools, Scope: s.t.scope, Locale: locale,
 		Called: func(inner tool.Call, r tool.Result, took time.Duration) {
 			ended++
 			s.ended(c, ended, inner, r, took, locale)

@@ -24,6 +24,9 @@ import (
 // of a want that it does not have.
 var ErrNotFound = errors.New("no such script")
 
+// ErrTooMany is the error of a script more than a principal may have under way.
+var ErrTooMany = errors.New("too many scripts are under way")
+
 // A State says how far a script is.
 type State string
 
@@ -113,6 +116,9 @@ type Journal struct {
 	begin, answer, verdict         *sqlite.Statement
 }
 
+// mostUnfinished is how many scripts of a principal may be under way, most of which wait.
+const mostUnfinished = 100
+
 // kept is how many scripts of a principal that have ended are kept.
 const kept = 100
 
@@ -131,10 +137,11 @@ func Open(ctx context.Context, db *sqlite.DB, now func() time.Time) (*Journal, e
 		return nil, err
 	}
 	err := db.PrepareAll(ctx, map[**sqlite.Statement]string{
-		&j.insert: "INSERT INTO scripts (id, principal, conversation_id, state, created_at, updated_at, script, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		&j.save:   "UPDATE scripts SET state = ?, updated_at = ?, runtime = coalesce(?, runtime), kept = ?, snapshot = coalesce(?, snapshot) WHERE id = ?" + unfinished,
-		&j.end:    "UPDATE scripts SET state = ?, updated_at = ?, outcome = ?, kept = ?, runtime = '', snapshot = NULL WHERE id = ?" + unfinished,
-		&j.touch:  "UPDATE scripts SET state = ?, updated_at = ? WHERE id = ?" + unfinished,
+		&j.insert: "INSERT INTO scripts (id, principal, conversation_id, state, created_at, updated_at, script, kept) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8" +
+			" WHERE (SELECT count(*) FROM scripts WHERE principal = ?2" + unfinished + ") < ?9",
+		&j.save:  "UPDATE scripts SET state = ?, updated_at = ?, runtime = coalesce(?, runtime), kept = ?, snapshot = coalesce(?, snapshot) WHERE id = ?" + unfinished,
+		&j.end:   "UPDATE scripts SET state = ?, updated_at = ?, outcome = ?, kept = ?, runtime = '', snapshot = NULL WHERE id = ?" + unfinished,
+		&j.touch: "UPDATE scripts SET state = ?, updated_at = ? WHERE id = ?" + unfinished,
 		&j.trim: `DELETE FROM scripts WHERE principal = ?1 AND state NOT IN ('running', 'waiting') AND id NOT IN
 			(SELECT id FROM scripts WHERE principal = ?1 AND state NOT IN ('running', 'waiting') ORDER BY created_at DESC, id LIMIT ?2)`,
 		&j.want: `INSERT INTO script_wants (script_id, number, state, question, want) VALUES (?, ?, 'asked', ?, ?)
@@ -156,18 +163,20 @@ func (j *Journal) millis() int64 { return j.now().UnixMilli() }
 // commit runs f in a transaction that other writers may share.
 func (j *Journal) commit(ctx context.Context, doing string, bytes int, f func(*sqlite.Batch) error) error {
 	err := j.db.Commit(ctx, bytes, f)
-	if errors.Is(err, ErrNotFound) {
-		return ErrNotFound
+	for _, known := range []error{ErrNotFound, ErrTooMany} {
+		if errors.Is(err, known) {
+			return known
+		}
 	}
 	return sqlite.Wrap(ctx, doing, err)
 }
 
-// Add stores a new script, running.
+// Add stores a new script, running. The error is ErrTooMany where the principal has too
+// many under way.
 func (j *Journal) Add(ctx context.Context, s Script) error {
 	now := j.millis()
 	return j.commit(ctx, "storing a script", len(s.Script), func(b *sqlite.Batch) error {
-		_, err := b.Exec(j.insert, s.ID, s.Principal, s.Conversation, Running, now, now, string(s.Script), string(s.Kept))
-		return err
+		return b.ExecOne(j.insert, ErrTooMany, s.ID, s.Principal, s.Conversation, Running, now, now, string(s.Script), string(s.Kept), mostUnfinished)
 	})
 }
 

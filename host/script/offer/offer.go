@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/script"
@@ -22,14 +23,22 @@ type Source func(context.Context) (*script.Runner, error)
 type Tools struct {
 	// Runner runs them. Nil: none are offered.
 	Runner Source
+	// Runs store them. Nil: a script ends with its call.
+	Runs *script.Runs
 	// Settings returns the settings in force.
 	Settings func() Settings
 }
 
 // A Caller is on whose behalf a script runs.
 type Caller struct {
-	// Session makes the calls of the script, and archives what comes of it.
-	Session script.Session
+	// Open returns what makes the calls of the script, and archives what comes of it. It
+	// asks the approver about calls, and calls begin before each that runs; nil: nothing.
+	Open func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Session
+	// Ask asks a person about all calls that wait at a time, as one request. Nil: no person
+	// is there, and the script waits.
+	Ask approval.Approver
+	// Repeats says that the caller makes the call again with a person's answer.
+	Repeats bool
 	// Tools are what the caller sees. Scripts among them are not called.
 	Tools  []tool.Spec
 	Scope  archive.Scope
@@ -60,20 +69,25 @@ func (t *Tools) Call(ctx context.Context, by Caller, c tool.Call) (tool.Result, 
 	if fail != nil {
 		return tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(by.Locale, fail)}, nil
 	}
+	var tools []tool.Spec
+	names := []string{}
+	for _, s := range by.Tools {
+		if !t.Has(s.Name) {
+			tools, names = append(tools, s), append(names, s.Name)
+		}
+	}
+	s := script.Script{
+		Source: code, Tools: tools, May: names, Scope: by.Scope, CallID: c.ID, Turn: c.Turn, Locale: by.Locale,
+		As: Spec(), Noted: true, Input: c.Args, MaxChars: c.MaxChars, Called: by.Called,
+	}
+	if t.Runs != nil {
+		return t.stored(ctx, by, s)
+	}
 	runner, err := t.Runner(ctx)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	var may []tool.Spec
-	for _, s := range by.Tools {
-		if !t.Has(s.Name) {
-			may = append(may, s)
-		}
-	}
-	out, err := runner.Run(ctx, by.Session, script.Script{
-		Source: code, Tools: may, Scope: by.Scope, CallID: c.ID, Turn: c.Turn, Locale: by.Locale,
-		As: Spec(), Noted: true, Input: c.Args, MaxChars: c.MaxChars, Called: by.Called,
-	})
+	out, err := runner.Run(ctx, by.Open(by.Ask, nil), s)
 	return out.Result, err
 }
 

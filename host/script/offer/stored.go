@@ -1,0 +1,109 @@
+package offer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// stored runs a script that is stored: where its calls wait for a person, the person of
+// the caller is asked about all of them, and where there is none, it goes on later.
+func (t *Tools) stored(ctx context.Context, by Caller, s script.Script) (tool.Result, error) {
+	if _, err := t.Runner(ctx); err != nil {
+		return tool.Result{}, err
+	}
+	open := func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Caller {
+		return script.Caller{Session: by.Open(a, begin), Tools: s.Tools, Repeats: t.Runs.Repeats, Called: by.Called}
+	}
+	id, err := t.asked(ctx, by, s)
+	var release func()
+	switch {
+	case err != nil:
+		return tool.Result{}, err
+	case id != "":
+		release = t.Runs.Adopt(ctx, id, open)
+	default:
+		id, release, err = t.Runs.StartFor(ctx, s, open)
+	}
+	if errors.Is(err, journal.ErrTooMany) {
+		fail := tool.Errorf(tool.TooLarge, "tell the person to answer or cancel those that `weir scripts list` lists", "too many scripts wait")
+		return tool.Result{CallID: s.CallID, Tool: tool.RunScript, Err: msg.ToolError(by.Locale, fail)}, nil
+	} else if err != nil {
+		return tool.Result{}, err
+	}
+	defer release()
+	return t.follow(ctx, by, s, id)
+}
+
+// asked returns the script of an earlier call that waits for a person's answer, which the
+// same call brings; empty: there is none.
+func (t *Tools) asked(ctx context.Context, by Caller, s script.Script) (string, error) {
+	if !by.Repeats {
+		return "", nil
+	}
+	list, err := t.Runs.List(ctx, by.Scope.Principal)
+	for _, one := range list {
+		if one.State == journal.Waiting && one.Script.Scope == s.Scope && same(one.Script.Input, s.Input) {
+			return one.ID, err
+		}
+	}
+	return "", err
+}
+
+// same reports whether two texts are the same JSON but for spaces.
+func same(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// follow waits for a script and asks the person, until it ends or no person answers.
+func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id string) (tool.Result, error) {
+	principal := by.Scope.Principal
+	for {
+		status, err := t.Runs.Wait(ctx, principal, id, 0)
+		if err != nil {
+			if ctx.Err() != nil { // the caller has gone while it ran
+				err = errors.Join(ctx.Err(), t.Runs.Cancel(context.WithoutCancel(ctx), principal, id))
+			}
+			return tool.Result{}, err
+		}
+		if status.State != journal.Waiting || by.Ask == nil {
+			return inTheWords(status, s), nil
+		}
+		request, err := status.Request(time.Now())
+		if err != nil {
+			return tool.Result{}, err
+		}
+		answer, err := ask(ctx, by.Ask, request)
+		if err != nil {
+			if ctx.Err() != nil {
+				return tool.Result{}, ctx.Err()
+			}
+			return inTheWords(status, s), nil
+		}
+		if err := t.Runs.Decide(ctx, principal, id, status.Verdicts(answer)); err != nil && !errors.Is(err, script.ErrNotFound) {
+			return tool.Result{}, err // ErrNotFound: it was answered elsewhere meanwhile
+		}
+	}
+}
+
+func ask(ctx context.Context, a approval.Approver, r approval.Request) (approval.Answer, error) {
+	ctx, cancel := context.WithDeadline(ctx, r.Expires)
+	defer cancel()
+	return a.Approve(ctx, r)
+}
+
+// inTheWords returns what a model reads of a script, as the result of the call that asked.
+func inTheWords(status script.Status, s script.Script) tool.Result {
+	r := status.Result()
+	r.CallID, r.Err = s.CallID, msg.ToolError(s.Locale, r.Err)
+	return r
+}
