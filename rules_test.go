@@ -55,7 +55,7 @@ var levels = map[string]int{
 	"sdk/js":                         2,
 	"host/plugin":                    1,
 	"host/approval":                  3,
-	"host/internal/scriptvm":         2,
+	"host/internal/scriptvm":         3,
 	"host/script":                    10,
 	"host/script/journal":            3,
 	"host/script/offer":              11,

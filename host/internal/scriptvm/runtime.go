@@ -13,6 +13,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -73,6 +74,8 @@ type Runtime struct {
 	image    []byte // linear memory with QuickJS and the prelude started
 	dispatch uint64 // the prelude's function, a handle
 	digest   [sha256.Size]byte
+	memories memories
+	spares   spares
 	stripper stripper
 }
 
@@ -95,7 +98,7 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	if o.Files.Engine == nil {
 		o.Files = Files{quickjs, prelude}
 	}
-	r := &Runtime{options: o, files: o.Files}
+	r := &Runtime{options: o, files: o.Files, memories: openMemories(), spares: spares{ready: make(chan *Script, mostSpares)}}
 	if o.CacheDir != "" {
 		if r.cache, err = wazero.NewCompilationCacheWithDir(o.CacheDir); err != nil {
 			return nil, err
@@ -132,7 +135,8 @@ func (r *Runtime) Digest() string { return hex.EncodeToString(r.digest[:]) }
 
 // Close frees the compiled engine. Scripts of it must not be used after that.
 func (r *Runtime) Close(ctx context.Context) error {
-	err := r.runtime.Close(ctx)
+	err := errors.Join(r.spares.close(ctx), r.runtime.Close(ctx))
+	r.memories.close()
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.Close(ctx))
 	}
@@ -196,7 +200,7 @@ func (r *Runtime) boot(ctx context.Context) error {
 	}
 	r.image = slices.Clone(memory)
 	r.digest = sha256.Sum256(slices.Concat(r.files.Engine, r.files.Prelude, r.image))
-	return nil
+	return r.memories.freeze(s.memory)
 }
 
 // zeros is a source of zeros.
@@ -213,9 +217,13 @@ func (r *Runtime) instance(ctx context.Context) (*Script, error) {
 }
 
 func (r *Runtime) instanceWith(ctx context.Context, c wazero.ModuleConfig) (*Script, error) {
-	m, err := r.runtime.InstantiateModule(ctx, r.module, c.WithName("").WithStartFunctions())
+	a := &allocator{space: r.memories.space}
+	m, err := r.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, a), r.module, c.WithName("").WithStartFunctions())
 	if err != nil {
+		if a.made != nil {
+			a.made.Release()
+		}
 		return nil, fmt.Errorf("the engine of scripts cannot start: %w", err)
 	}
-	return &Script{runtime: r, module: m, functions: map[string]api.Function{}, left: r.options.Time}, nil
+	return &Script{runtime: r, module: m, memory: a.made, functions: map[string]api.Function{}, left: r.options.Time}, nil
 }

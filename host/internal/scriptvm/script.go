@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
 // Errors of scripts. What the script itself throws is in State.Fault.
@@ -30,6 +32,7 @@ var (
 type Script struct {
 	runtime   *Runtime
 	module    api.Module
+	memory    *memsnap.Memory // of the module; nil: an ordinary one
 	functions map[string]api.Function
 	broken    error         // what ended it; nil: it can go on
 	lines     int           // of the source; 0: not known
@@ -127,14 +130,12 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if len(source) > MaxSource || !utf8.ValidString(source) {
 		return nil, State{}, ErrSource
 	}
-	s, err := r.instance(ctx)
+	defer r.prepare()
+	s, err := r.ready(ctx)
 	if err != nil {
 		return nil, State{}, err
 	}
 	s.lines = 1 + strings.Count(strings.TrimRight(source, "\n"), "\n")
-	if err := s.restore(r.image); err != nil {
-		return nil, State{}, errors.Join(err, s.Close(ctx))
-	}
 	if set.Seed == 0 {
 		set.Seed = rand.Uint32()
 	}
@@ -205,7 +206,13 @@ func (s *Script) Step(ctx context.Context, answers []Answer) (State, error) {
 func (s *Script) Runtime() *Runtime { return s.runtime }
 
 // Close frees the script's memory.
-func (s *Script) Close(ctx context.Context) error { return s.module.Close(ctx) }
+func (s *Script) Close(ctx context.Context) error {
+	err := s.module.Close(ctx)
+	if s.memory != nil {
+		s.memory.Release()
+	}
+	return err
+}
 
 // step runs do and all that follows from it, within the time of a step.
 func (s *Script) step(parent context.Context, do func(context.Context) error) (State, error) {

@@ -51,20 +51,44 @@ func (s *Script) Snapshot() ([]byte, error) {
 // Resume returns a script as it was when the snapshot was made. Errors are ErrSnapshot and
 // those of ctx.
 func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) {
-	memory, err := r.unpack(snapshot)
+	size, changes, err := r.unpack(snapshot)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.instance(ctx)
+	defer r.prepare()
+	s, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
 	}
 	body := snapshot[head:]
 	s.lines, s.left = int(binary.LittleEndian.Uint32(body[4:])), time.Duration(binary.LittleEndian.Uint64(body[8:]))
-	if err := s.restore(memory); err != nil {
+	if err := s.change(size, changes); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
+}
+
+// A piece is a part of a memory that differs from the image.
+type piece struct {
+	at      uint32
+	content []byte
+}
+
+// change makes the memory, which holds the image, as large as it was, and puts pieces into
+// it.
+func (s *Script) change(size int, pieces []piece) error {
+	m := s.module.Memory()
+	if missing := (size - int(m.Size())) / pageSize; missing > 0 {
+		if _, ok := m.Grow(uint32(missing)); !ok {
+			return ErrBroken
+		}
+	}
+	for _, p := range pieces {
+		if !m.Write(p.at, p.content) {
+			return ErrBroken
+		}
+	}
+	return nil
 }
 
 // RuntimeOf returns the Digest of the Runtime that a snapshot needs; empty: it is no
@@ -80,37 +104,36 @@ func RuntimeOf(snapshot []byte) string {
 // of the source, time left.
 const head, fixed = 2 * sha256.Size, 4 + 4 + 8
 
-// unpack returns the memory that a snapshot describes.
-func (r *Runtime) unpack(snapshot []byte) ([]byte, error) {
+// unpack returns the size of the memory that a snapshot describes, and what of it differs
+// from the image.
+func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, err error) {
 	if len(snapshot) < head+fixed || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
-		return nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
+		return 0, nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
 	}
 	body := snapshot[head:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], snapshot[sha256.Size:head]) {
-		return nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
+		return 0, nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
 	}
 	chunks := int(binary.LittleEndian.Uint32(body))
 	if n, err := s2.DecodedLen(body[fixed:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks {
-		return nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
+		return 0, nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
 	}
 	plain, err := s2.Decode(nil, body[fixed:])
 	if err != nil || len(plain) < (chunks+7)/8 {
-		return nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+		return 0, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
 	}
 	changed, content := plain[:(chunks+7)/8], plain[(chunks+7)/8:]
-	memory := make([]byte, chunks*chunk)
-	copy(memory, r.image)
 	for i := range chunks {
 		if changed[i/8]&(1<<(i%8)) == 0 {
 			continue
 		}
 		if len(content) < chunk {
-			return nil, fmt.Errorf("%w: it is cut short", ErrSnapshot)
+			return 0, nil, fmt.Errorf("%w: it is cut short", ErrSnapshot)
 		}
-		copy(memory[i*chunk:], content[:chunk])
+		changes = append(changes, piece{uint32(i * chunk), content[:chunk]})
 		content = content[chunk:]
 	}
-	return memory, nil
+	return chunks * chunk, changes, nil
 }
 
 // restore makes the module's memory what a state was.

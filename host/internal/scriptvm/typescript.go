@@ -74,7 +74,7 @@ func (t *stripper) get(ctx context.Context, r *Runtime) (image []byte, function 
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close(ctx)) }()
-	if err := s.restore(r.image); err != nil {
+	if err := s.reset(); err != nil {
 		return nil, 0, err
 	}
 	f, err := s.eval(ctx, slices.Concat(stripperSource, []byte("\nstripper.strip")), "stripper.js")

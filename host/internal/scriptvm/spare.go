@@ -1,0 +1,81 @@
+package scriptvm
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// mostSpares is how many instances are made before a script needs them.
+const mostSpares = 2
+
+// spares are instances in the state in which every script starts, made in the background:
+// to make one takes as long as a short script runs.
+type spares struct {
+	ready chan *Script
+
+	mu     sync.Mutex
+	making int
+	closed bool
+	work   sync.WaitGroup
+}
+
+// ready returns an instance in the state in which every script starts. Its caller calls
+// prepare when the script has come as far as it can: until then another instance would
+// only slow it down.
+func (r *Runtime) ready(ctx context.Context) (*Script, error) {
+	select {
+	case s := <-r.spares.ready:
+		return s, nil
+	default:
+		return r.fresh(ctx)
+	}
+}
+
+// fresh makes such an instance.
+func (r *Runtime) fresh(ctx context.Context) (*Script, error) {
+	s, err := r.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.reset(); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// prepare makes a spare instance, unless there are enough.
+func (r *Runtime) prepare() {
+	p := &r.spares
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.making+len(p.ready) >= mostSpares {
+		return
+	}
+	p.making++
+	p.work.Go(func() {
+		s, err := r.fresh(context.Background())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.making--
+		if err == nil {
+			p.ready <- s // there is room: making counts it
+		}
+	})
+}
+
+// close frees the spare instances.
+func (p *spares) close(ctx context.Context) (err error) {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.work.Wait()
+	for {
+		select {
+		case s := <-p.ready:
+			err = errors.Join(err, s.Close(ctx))
+		default:
+			return err
+		}
+	}
+}
