@@ -207,6 +207,14 @@ eval-keep: ## measure which lines of real logs survive a cut: make eval-keep COR
 eval-find: ## measure how often the search for tools finds the right one: make eval-find CORPORA=DIR
 	@$(GO) run ./host/internal/toolindex/internal/evalfind $(CORPORA)
 
+.PHONY: eval-scripts
+eval-scripts: ## measure what a script saves against direct calls; hostile scripts, large values, the same answers on every engine
+	@$(GO) test -count=1 -v -run 'TestEval' ./host/script ./host/daemon | grep -v '^=== \|^{'
+
+.PHONY: bench-scripts
+bench-scripts: ## start, pause and resume of scripts, and what they add to calls (20 seconds, quiet machine)
+	@$(GO) test -run '^$$' -bench 'Start|PauseAndResume|TypeScript|TwentyCalls' -benchtime 300x ./host/internal/scriptvm ./host/script | grep -v '^{'
+
 .PHONY: eval-context
 eval-context: ## measure what limits and placeholders save, and that every planted fact is found
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/evalcontext ./context

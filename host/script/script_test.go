@@ -25,12 +25,15 @@ const source = `
 export const echo = (args) => args.text;
 export const long = (args) => Array.from({length: args.n}, (_, i) => "line " + (i + 1) + (i === 7777 ? " NEEDLE" : "")).join("\n");
 export const fails = (args, c) => { throw c.fail("denied", "Ask somebody else.", "Not today.") };
+export const large = () => "0123456789abcde\n".repeat(480000);
 export const count = (args) => String(args.text.length);
 `
 
 const manifest = `schema = 1
 name = "kit"
 script = "main.js"
+[limits]
+memory = "256MiB"
 %s`
 
 const oneTool = `
@@ -55,9 +58,15 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
+	return benchWith(t, func(*host.Config) {})
+}
+
+// benchWith is newBench over a host that edit has configured.
+func benchWith(t testing.TB, edit func(*host.Config)) *bench {
+	t.Helper()
 	dir := t.TempDir()
 	var tools string
-	for _, name := range []string{"echo", "long", "fails", "count"} {
+	for _, name := range []string{"echo", "long", "large", "fails", "count"} {
 		tools += fmt.Sprintf(oneTool, name)
 	}
 	for name, text := range map[string]string{"plugin.toml": fmt.Sprintf(manifest, tools), "main.js": source} {
@@ -69,9 +78,11 @@ func newBench(t testing.TB) *bench {
 			t.Fatal(err)
 		}
 	}
-	h, err := host.Open(t.Context(), host.Config{CacheDir: guesttest.Cache(t), Settings: host.Settings{
+	cfg := host.Config{CacheDir: guesttest.Cache(t), Settings: host.Settings{
 		Folders: []plugin.Folder{{Path: filepath.Join(dir, "plugins"), Trust: plugin.TrustGranted}},
-	}})
+	}}
+	edit(&cfg)
+	h, err := host.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

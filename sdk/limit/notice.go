@@ -23,6 +23,10 @@ const sliver = "…"
 // maxClaim bounds, in characters, each message of a tool apart from its text.
 const maxClaim = 500
 
+// maxNote bounds the host's own sentence about a call, in characters: it names up to 25
+// results of a script.
+const maxNote = 3000
+
 func (w words) zh() bool { return tool.Locale(w) == tool.Zh }
 
 // notice states what is missing, which limit decided, and how to get the rest.
@@ -212,7 +216,7 @@ func (w words) stop(s string) string {
 // head returns the lines before the text: the failure, the host's note, and the
 // reference to an identical earlier result.
 func (w words) head(r tool.Result) string {
-	lines := []string{w.failure(r), oneLine(r.Note), w.same(r)}
+	lines := []string{w.failure(r), clip(Neutralise(strings.Join(strings.Fields(r.Note), " ")), maxNote), w.same(r)}
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 

@@ -30,7 +30,14 @@ func next(s scene) []tool.Call {
 	if s.called(loadTool) || s.called(searchTool) {
 		return nil
 	}
-	tools := slices.DeleteFunc(slices.Clone(s.tools), func(t toolInfo) bool { return t.name == loadTool || t.name == searchTool })
+	if len(s.results) == 0 {
+		if c, ok := script(s); ok {
+			return s.numbered(c)
+		}
+	}
+	tools := slices.DeleteFunc(slices.Clone(s.tools), func(t toolInfo) bool {
+		return t.name == loadTool || t.name == searchTool || t.name == tool.RunScript
+	})
 	steps := split(thenWords, s.question)
 	done := len(s.results)
 	switch {
