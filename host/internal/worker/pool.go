@@ -61,7 +61,7 @@ const (
 	DefaultIdle          = time.Minute
 	DefaultMax           = 8
 
-	maxFiles = 256 // descriptors of a worker
+	maxFiles = 512 // descriptors of a worker: those that jail allows a guest, and its own
 )
 
 // A Pool runs plugins in worker processes. It is safe for concurrent use.
