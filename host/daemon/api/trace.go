@@ -75,8 +75,8 @@ type TraceCall struct {
 	ToolCallStart
 	OK        bool      `json:"ok"`
 	Error     tool.Code `json:"error,omitempty"`
-	ElapsedMS int64     `json:"elapsed_ms"` // with WaitedMS
-	// WaitedMS is how long the call waited for a person; 0: it did not.
+	ElapsedMS int64     `json:"elapsed_ms"` // without WaitedMS
+	// WaitedMS is how long the call waited for a person before; 0: it did not.
 	WaitedMS int64 `json:"waited_ms,omitempty"`
 	Produced int   `json:"produced"` // characters
 	Shown    int   `json:"shown"`

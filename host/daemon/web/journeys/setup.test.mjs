@@ -1,6 +1,6 @@
 // What people set up in the page: clients, models, limits; and how turns went.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, log, startWorld, violations } from './world.mjs';
 
@@ -116,4 +116,91 @@ test('a trace shows requests, calls, waits, loads and what became placeholders',
   await page.getByRole('region', { name: 'Archived text' }).waitFor();
   await view(page, 'Traces');
   await page.getByRole('region', { name: 'By day and tool' }).getByRole('row', { name: /long_text/ }).waitFor();
+});
+
+const settings = (page, name) => page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name }).click();
+const gathered = (page) => page.getByRole('region', { name: 'Gathered changes' });
+const toml = () => readFile(`${weir.dir}/tools.toml`, 'utf8');
+
+test('a limit is changed on the ladder, as a difference of tools.toml', async () => {
+  await writeFile(`${weir.dir}/tools.toml`, `${await toml()}\n# a note of mine\n`);
+  const before = await toml(), page = await world.visit();
+  await view(page, 'Settings');
+  await settings(page, 'Limits');
+  await page.getByRole('combobox', { name: 'for' }).selectOption('long_text');
+  await page.getByRole('spinbutton', { name: 'operator' }).fill('5000');
+  await page.getByText('The lowest decides: 5,000 characters, by: operator.').waitFor();
+  await page.getByRole('spinbutton', { name: 'default' }).fill('0');
+  await page.getByText('The lowest decides: 4,000 characters, by: agent.').waitFor();
+  await page.getByRole('spinbutton', { name: 'default' }).fill('20');
+  await page.getByText('The lowest decides: 1,000 characters, by: agent.').waitFor();
+  await page.getByRole('spinbutton', { name: 'default' }).fill('9000');
+  await fine(page);
+  await gathered(page).getByText('Changes: 2.').waitFor();
+  await gathered(page).getByRole('button', { name: 'See the difference…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Changes of tools.toml' });
+  await dialog.getByText('+max_chars = 5000').waitFor();
+  assert.equal(await toml(), before, 'nothing is written before a yes');
+  await writeFile(`${weir.dir}/tools.toml`, `${before}# and another\n`); // somebody else edits the file meanwhile
+  await dialog.getByRole('button', { name: 'Write and put in force' }).click();
+  await dialog.getByRole('alert').filter({ hasText: 'has changed since it was read' }).waitFor();
+  assert.equal(await toml(), `${before}# and another\n`);
+  await dialog.getByRole('button', { name: 'See the difference again' }).click();
+  await dialog.getByText('+max_tool_result_length = 9000').waitFor();
+  await dialog.getByRole('button', { name: 'Write and put in force' }).click();
+  await dialog.getByText('Written, and in force.').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).first().click();
+  await gathered(page).waitFor({ state: 'hidden' });
+  const after = await toml();
+  for (const text of ['# a note of mine', '# and another', 'max_chars = 5000', 'max_tool_result_length = 9000']) assert.ok(after.includes(text), `${text} in ${after}`);
+  const { tools } = await weir.api('api/tools');
+  assert.equal(tools.find((x) => x.spec.name === 'long_text').effective.max_chars, 5000);
+  await writeFile(`${weir.dir}/tools.toml`, before);
+  await weir.api('api/reload', { method: 'POST' });
+});
+
+test('a file that the page cannot edit shows the lines to copy', async () => {
+  const before = await toml(), page = await world.visit();
+  await writeFile(`${weir.dir}/tools.toml`, `${before}\n[tools]\ncalculator = { max_lines = 10 }\n`);
+  await weir.api('api/reload', { method: 'POST' });
+  await view(page, 'Settings');
+  await settings(page, 'Limits');
+  await page.getByRole('combobox', { name: 'for' }).selectOption('calculator');
+  await page.getByRole('spinbutton', { name: 'operator' }).fill('700');
+  await gathered(page).getByRole('button', { name: 'See the difference…' }).click();
+  await page.getByRole('dialog').getByText('[tools.calculator] max_chars = 700').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy the lines' }).waitFor();
+  await writeFile(`${weir.dir}/tools.toml`, before);
+  await weir.api('api/reload', { method: 'POST' });
+});
+
+test('models are tested, retention is tried, and powers are shown as commands', async () => {
+  const page = await world.visit();
+  await view(page, 'Settings');
+  await settings(page, 'Models');
+  await page.getByRole('article', { name: 'script' }).getByRole('button', { name: 'Test script' }).click();
+  await page.getByRole('list', { name: 'Steps of the test' }).getByRole('listitem').filter({ hasText: 'It answers a question: works' }).waitFor();
+  await fine(page);
+  await settings(page, 'Agent profiles');
+  await page.getByRole('region', { name: 'default' }).getByText(/Recommended for its window: 8,000 to 16,000/).waitFor();
+  await page.getByText('What is recommended by the kind of tool').click();
+  await page.getByRole('row', { name: /^web search 10,000 to 50,000 4,000 to 8,000/ }).waitFor();
+  await settings(page, 'Approvals');
+  await page.getByRole('row', { name: /^long_text .*lines.* ask/ }).waitFor();
+  await fine(page);
+  await settings(page, 'Archive');
+  await page.getByRole('button', { name: 'See what would be removed' }).click();
+  await page.getByText(/^Would be removed: 0 results/).waitFor();
+  await fine(page);
+  await settings(page, 'Users and quotas');
+  await page.getByRole('textbox', { name: 'User' }).fill('local');
+  await page.getByRole('button', { name: 'Look' }).click();
+  await page.getByText(/^local: conversations \d+, results \d+/).waitFor();
+  await page.getByRole('button', { name: 'Delete it…' }).click();
+  await page.getByRole('button', { name: 'Yes, delete it' }).click();
+  await page.getByRole('alert').filter({ hasText: "the operator's own" }).waitFor();
+  await fine(page);
+  await settings(page, 'Only on the machine');
+  await page.getByRole('region', { name: 'Rules of approvals' }).getByRole('button', { name: 'Copy the lines' }).waitFor();
+  await fine(page);
 });

@@ -8,6 +8,7 @@ import { route } from "../core/route";
 import { t } from "../core/words";
 import { Choice, Field } from "../parts/Field";
 import { useAsked } from "../parts/use";
+import { Kinds } from "./Agents";
 import { Rows } from "./Rows";
 import { change, changed, known, valueOf, written } from "./state";
 
@@ -46,6 +47,7 @@ export function Limits() {
         <h2><code>max_tool_result_length</code></h2>
         <p class="note">{t("lengthHelp")}</p>
         {profiles.map((y) => <Length key={y.name} p={y} />)}
+        <Kinds />
       </section>
       <section><h2>{t("otherLimits")}</h2><Rows keys={keys.filter((k) => k.key?.[0] === "limits")} /></section>
       <section><h2>{t("limitsOf", { tool: x.spec.name })}</h2><Rows keys={keys.filter((k) => k.key?.[0] === "tools")} names={[x.spec.name]} /></section>

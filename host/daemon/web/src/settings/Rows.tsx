@@ -1,23 +1,26 @@
 // Settings as rows: each key with its meaning, unit, default, where its value comes from,
 // and whether a change waits for a restart.
+import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { SettingKey } from "../api";
 import { json, shown } from "../core/format";
 import { family, t } from "../core/words";
 import { change, changed, valueOf, written } from "./state";
 
-export function Rows({ keys, names = [] }: { keys: SettingKey[]; names?: string[] }) {
+// more is what a row has besides.
+export function Rows({ keys, names = [], more }: { keys: SettingKey[]; names?: string[]; more?: (key: string[]) => ComponentChildren }) {
   const rows = keys.flatMap((k) => ((k.key || []).includes("*") ? names.map((n) => ({ k, key: (k.key || []).map((p) => (p === "*" ? n : p)) })) : [{ k, key: k.key || [] }]));
-  return <ul class="settings">{rows.map(({ k, key }) => <li key={key.join(".")}><Row k={k} at={key} /></li>)}</ul>;
+  return <ul class="settings">{rows.map(({ k, key }) => <li key={key.join(".")}><Row k={k} at={key} more={more?.(key)} /></li>)}</ul>;
 }
 
-function Row({ k, at }: { k: SettingKey; at: string[] }) {
+function Row({ k, at, more }: { k: SettingKey; at: string[]; more?: ComponentChildren }) {
   const id = useId(), from = written(k, at), now = changed(at), value = now ? now.value : (from?.value ?? valueOf(at));
   return (
     <div class={`setting ${now ? "changed" : ""}`}>
       <label for={id}><code>{at.join(".")}</code></label>
       <Input id={id} k={k} value={value} locked={Boolean(from?.variable)} put={(v) => change(at, v)} />
       <small id={`${id}-help`}>{shown(k.meaning)}{k.unit ? ` · ${family(`unit_${k.unit}`)}` : ""} · {k.default === null || k.default === undefined ? t("noDefault") : t("defaultIs", { value: json(k.default) })} · {from ? t("fromLine", { line: String(from.line) }) : t("fromDefault")}{from?.variable ? ` · ${t("fromVariable", { name: from.variable })}` : ""}{k.restart ? ` · ${t("afterRestart")}` : ""}</small>
+      {more}
     </div>
   );
 }

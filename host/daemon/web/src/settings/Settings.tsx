@@ -11,15 +11,20 @@ import { Choice } from "../parts/Field";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { useAsked } from "../parts/use";
+import { Agents } from "./Agents";
+import { Approvals } from "./Approvals";
+import { Archive } from "./Archive";
 import { Limits } from "./Limits";
 import { Models } from "./Models";
+import { People } from "./People";
+import { Powers } from "./Powers";
 import { Rows } from "./Rows";
 import { SaveSettings } from "./Save";
 import { changes, discard, known, load } from "./state";
 
 // sections are the parts of the view, each with the first parts of its keys.
 const sections: Record<string, string[]> = {
-  models: [], limits: [], agents: ["agent", "agents", "prompt", "tool_search", "summarize", "locale"], approvals: ["approvals"], archive: ["archive"], mcp: ["mcp"], users: ["users"], health: [], looks: [],
+  models: [], limits: [], agents: [], approvals: [], archive: [], mcp: ["mcp"], users: [], health: [], looks: [], powers: [],
 };
 
 export function Settings() {
@@ -53,6 +58,11 @@ function Section({ name }: { name: string }) {
     case "limits": return <Limits />;
     case "health": return <Health />;
     case "looks": return <Looks />;
+    case "agents": return <Agents />;
+    case "approvals": return <Approvals />;
+    case "archive": return <Archive />;
+    case "users": return <People />;
+    case "powers": return <Powers />;
   }
   const keys = (known.value!.schema.keys || []).filter((k) => sections[name].includes(k.key?.[0] || ""));
   return <Rows keys={keys} names={Object.keys((known.value!.now[name] as object | undefined) || {})} />;

@@ -25,8 +25,8 @@ export function rows(x: Trace): Row[] {
     if (r.round > 0) out.push({ kind: "model", round: r, from, first: Math.min(from + (r.first_ms || r.elapsed_ms), replied), to: replied });
     end = replied;
     for (const c of r.calls || []) {
-      out.push({ kind: c.loaded_uuid ? "load" : "call", call: c, from: replied, ran: replied + Math.min(c.waited_ms || 0, c.elapsed_ms), to: replied + c.elapsed_ms });
-      end = Math.max(end, replied + c.elapsed_ms);
+      out.push({ kind: c.loaded_uuid ? "load" : "call", call: c, from: replied, ran: replied + (c.waited_ms || 0), to: replied + (c.waited_ms || 0) + c.elapsed_ms });
+      end = Math.max(end, replied + (c.waited_ms || 0) + c.elapsed_ms);
       for (const inner of c.calls || []) out.push({ kind: "inner", call: inner });
     }
     for (const m of r.malformed || []) out.push({ kind: "malformed", malformed: m });
