@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -229,5 +231,46 @@ func TestOneCardInATurn(t *testing.T) {
 	}
 	if out := s.resume(list.Scripts[0].ID, api.ScriptAnswer{Answer: "allow"}); out.State != "done" || !strings.Contains(out.Text, "all written") {
 		t.Errorf("%+v", out)
+	}
+}
+
+// TestScriptsOfMCPClientsAsk: the person of a client is asked once about all calls that
+// wait, in both revisions of the protocol. A client that repeats its call with the answer
+// goes on with the same script.
+func TestScriptsOfMCPClientsAsk(t *testing.T) {
+	const code = `const r = Math.random(); await tools.read_note({path: "notes.txt"}); await Promise.all([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: "x"}))); return "written"`
+	for _, version := range []string{"", "2025-11-25"} {
+		s, work := desk(t, replay.New(), nil)
+		put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
+		asked := 0
+		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				if strings.Count(r.Params.Message, ".txt") < 4 {
+					t.Errorf("the question is %s", r.Params.Message)
+				}
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
+			},
+		})
+		session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken(testToken)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.RunScript, Arguments: map[string]any{"code": code}})
+		if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "written") || !there(t, filepath.Join(work, "3.txt")) {
+			t.Errorf("%q: %+v %v", version, r, err)
+		}
+		list := decoded[api.ScriptList](t, s.get("/api/scripts"))
+		if asked != 1 || len(list.Scripts) != 1 || list.Scripts[0].State != "done" {
+			t.Errorf("%q: asked %d times, %+v", version, asked, list)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+		// Without a person the result says that the script waits.
+		r, err = s.mcp(version).CallTool(t.Context(), &mcp.CallToolParams{Name: tool.RunScript, Arguments: map[string]any{"code": code}})
+		if err != nil || !r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "weir scripts show") {
+			t.Errorf("%q: %+v %v", version, r, err)
+		}
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,9 +36,23 @@ type process struct {
 	mu     sync.Mutex
 	points []string // where it could have ended so far
 	end    int      // the number of the point at which it ends, from 1; 0: never
+	kill   bool     // it does so by SIGKILL
 }
 
-var crashEngine = sync.OnceValues(func() (*scriptvm.Runtime, error) { return scriptvm.Open(context.Background(), scriptvm.Options{}) })
+// crashCache holds the compiled engine between the processes of TestKilled.
+var crashCache = filepath.Join(os.TempDir(), "weir-script-tests")
+
+var crashEngine = sync.OnceValues(func() (*scriptvm.Runtime, error) {
+	return scriptvm.Open(context.Background(), scriptvm.Options{CacheDir: crashCache})
+})
+
+// inMemory lets the tests' folders be in memory, where the system has that: only the end
+// of a process is tested here, not that of the machine.
+func inMemory(t *testing.T) {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		t.Setenv("TMPDIR", "/dev/shm")
+	}
+}
 
 // boot starts a process on a folder, which ends at a point.
 func boot(t testing.TB, dir string, end int, o Options) *process {
@@ -65,6 +82,11 @@ func (p *process) point(name string) error {
 	defer p.mu.Unlock()
 	p.points = append(p.points, name)
 	if p.end > 0 && len(p.points) >= p.end {
+		if p.kill {
+			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Kill() == nil {
+				select {}
+			}
+		}
 		return errCrash
 	}
 	return nil
@@ -303,6 +325,7 @@ func checkCrashed(t *testing.T, name string, dir string, s Status, crashes int) 
 // TestCrashes: the process ends at each point before and after every commit, effect,
 // snapshot and resume. Another one comes to the same answer, and no effect happens twice.
 func TestCrashes(t *testing.T) {
+	inMemory(t)
 	_, points := replay(t, t.TempDir(), crashing)
 	kinds := map[string]int{}
 	for _, p := range points {
@@ -325,4 +348,41 @@ func TestCrashes(t *testing.T) {
 	if wanted := []string{"before save", "after save", "before begin", "after begin", "before answer", "after answer", "before effect", "after effect", "before snapshot", "before resume", "after resume", "before decide", "after decide", "before end", "after end", "before add", "after add"}; !slices.Equal(slices.Sorted(maps.Keys(kinds)), slices.Sorted(slices.Values(wanted))) {
 		t.Errorf("the points are %v", kinds)
 	}
+}
+
+// TestKilled is TestCrashes with processes that are killed. They are this program, which
+// runs the script in its environment's folder until the point of its environment.
+func TestKilled(t *testing.T) {
+	if dir := os.Getenv("WEIR_CRASH_DIR"); dir != "" {
+		end, err := strconv.Atoi(os.Getenv("WEIR_CRASH_AT"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := boot(t, dir, end, Options{Patience: -1})
+		p.kill = true
+		var id string
+		if _, err := p.goOn(t, &id, crashing); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("a process is killed otherwise")
+	}
+	inMemory(t)
+	unknown := 0
+	for _, points := range [][]int{{2}, {9}, {14}, {17}, {23, 11}, {31}, {38, 20}, {46}, {55, 7}, {63}, {74}, {82, 3}} {
+		dir := t.TempDir()
+		for _, end := range points {
+			child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+			child.Env = append(os.Environ(), "WEIR_CRASH_DIR="+dir, "WEIR_CRASH_AT="+strconv.Itoa(end))
+			text, err := child.CombinedOutput()
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != -1 {
+				t.Fatalf("at %d of %v: %v\n%s", end, points, err, text)
+			}
+		}
+		s, _ := replay(t, dir, crashing)
+		unknown += checkCrashed(t, fmt.Sprintf("killed at %v", points), dir, s, len(points))
+	}
+	t.Logf("%d outcomes unknown", unknown)
 }

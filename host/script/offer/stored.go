@@ -1,9 +1,7 @@
 package offer
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -51,17 +49,11 @@ func (t *Tools) asked(ctx context.Context, by Caller, s script.Script) (string, 
 	}
 	list, err := t.Runs.List(ctx, by.Scope.Principal)
 	for _, one := range list {
-		if one.State == journal.Waiting && one.Script.Scope == s.Scope && same(one.Script.Input, s.Input) {
+		if one.State == journal.Waiting && one.Script.Scope == s.Scope && one.Script.Source == s.Source {
 			return one.ID, err
 		}
 	}
 	return "", err
-}
-
-// same reports whether two texts are the same JSON but for spaces.
-func same(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // follow waits for a script and asks the person, until it ends or no person answers.
