@@ -91,7 +91,7 @@ text(done.map((d) => d.status).join() + " " + (random === Math.random()));`})
 		t.Errorf("the list is %+v", list)
 	}
 	run := decoded[api.ScriptRun](t, s.get("/api/scripts/"+out.Script))
-	if len(run.Card) != 3 || run.Stored == 0 || run.Stored > 256<<10 || run.Result != nil || len(run.Made) != 4 || run.Made[0].Brief != "read_note(notes.txt)" {
+	if run.Made[3].Code != "waiting" || len(run.Card) != 3 || run.Stored == 0 || run.Stored > 256<<10 || run.Result != nil || len(run.Made) != 4 || run.Made[0].Brief != "read_note(notes.txt)" {
 		t.Errorf("it shows %+v", run)
 	}
 	number := func(i int) string { return fmt.Sprint(run.Card[i].Number) }

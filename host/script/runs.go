@@ -356,8 +356,12 @@ func status(s journal.Script, wants []journal.Want) (Status, error) {
 			continue
 		}
 		var q Question
-		err = errors.Join(err, json.Unmarshal(w.Question, &q))
+		var v stored
+		err = errors.Join(err, json.Unmarshal(w.Question, &q), json.Unmarshal(w.Want, &v))
 		out.Card = append(out.Card, q)
+		if v.Number < len(out.Calls) {
+			out.Calls[v.Number].Fault = tool.Waiting
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("a stored script cannot be read: %w", err)

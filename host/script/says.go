@@ -23,7 +23,12 @@ func (s Status) Result() tool.Result {
 		name = s.Script.As.Name
 	}
 	r := tool.Result{CallID: s.Script.CallID, Tool: name, Inner: s.Calls}
-	if s.State == journal.Waiting {
+	switch {
+	case s.State == journal.Waiting && !s.Script.Noted: // a person or a program reads it
+		r.Err = tool.NewError(tool.Waiting, tool.Textf("the script has not ended: it waits for a person (calls: %d)", s.Waits),
+			tool.Textf("`weir scripts show %s` shows the calls, and `weir scripts resume %s` answers them", s.ID, s.ID))
+		return r
+	case s.State == journal.Waiting:
 		r.Err = tool.NewError(tool.Waiting, tool.Textf("the script has not ended: it waits for a person (calls: %d)", s.Waits),
 			tool.Textf("do not run it again; tell the person that `weir scripts show %s` shows the calls, and that the script goes on when they are answered", s.ID))
 		return r
