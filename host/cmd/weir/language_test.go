@@ -28,7 +28,7 @@ var unread = []string{"MustCompile", "Compile", "Set", "Warn", "Info", "Debug", 
 // mute are texts that stay as they are in every language: names, amounts, what
 // is to be typed, and what programs read.
 var mute = []*regexp.Regexp{
-	regexp.MustCompile(`^\s*(📎 )?(weir (archive|model|plugin|serve|user|mcp|ask "|conversation|tools show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
+	regexp.MustCompile(`^\s*(📎 )?((weir|%s) (archive|model|plugin|serve|user|mcp|ask "|conversation|tools show|trace show|call$)|chmod |apt |rustup |cd |https?:/|/show )`),
 	regexp.MustCompile(`^[a-z]* ?[A-Z]+$|^[A-Z]+ \[|^ --[a-z]+ [A-Z=]+$`), // the arguments of a command, a flag
 	regexp.MustCompile(`^(schema = |\{|\x00asm|, mode = |\s*\[%s\.quota)`),
 	regexp.MustCompile(`^(%\S+|, |:| )*(KiB|MiB|GiB|ms|s|min)$`),
