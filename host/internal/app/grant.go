@@ -12,8 +12,8 @@ import (
 )
 
 // grant adds to the grants of a plugin in the configuration file. undo writes the text
-// that it had before. A folder must be in the workspace: whoever has the token could
-// else read all files of this account through a plugin.
+// that it had before. A folder must be in [server] page_folders, or in the workspace:
+// whoever has the token could else read all files of this account through a plugin.
 func (a *App) grant(name string, add plugin.Grant) (undo func() error, err error) {
 	a.editing.Lock()
 	defer a.editing.Unlock()
@@ -26,9 +26,10 @@ func (a *App) grant(name string, add plugin.Grant) (undo func() error, err error
 		return nil, err
 	}
 	var wish config.GrantSettings
+	dir, _ := l.Secrets("WEIR_WORKSPACE")
+	workspace, open := cmp.Or(a.options.Source.Workspace, dir, filepath.Dir(file)), l.Settings.Server.PageFolders
 	for _, g := range add.Paths {
-		dir, _ := l.Secrets("WEIR_WORKSPACE")
-		folder, err := inWorkspace(cmp.Or(a.options.Source.Workspace, dir, filepath.Dir(file)), g.Host)
+		folder, err := inFolders(workspace, filepath.Dir(file), open, g.Host)
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +56,27 @@ func (a *App) replace(file, before, after string) error {
 		return msg.Usagef("look at [grants] in it", "%s has changed meanwhile, and what an approval granted there was not taken back", file)
 	}
 	return config.WriteFile(file, after)
+}
+
+// inFolders returns a folder, relative to the workspace, without symbolic links. It must be
+// in one of the folders open, which are relative to the folder of the configuration file;
+// if these are none, in the workspace.
+func inFolders(workspace, here string, open []string, folder string) (string, error) {
+	if len(open) == 0 {
+		return inWorkspace(workspace, folder)
+	}
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(workspace, folder)
+	}
+	for _, root := range open {
+		if !filepath.IsAbs(root) {
+			root = filepath.Join(here, root)
+		}
+		if dir, err := inWorkspace(root, folder); err == nil {
+			return dir, nil
+		}
+	}
+	return "", msg.Usagef("", "%s is not in a folder of [server] page_folders", folder).WithHint("`weir plugin approve NAME --path GUEST=DIR` grants any folder")
 }
 
 // inWorkspace returns a folder of the workspace without symbolic links. A relative one

@@ -48,3 +48,37 @@ func TestReplace(t *testing.T) {
 		}
 	}
 }
+
+// [server] page_folders takes the place of the workspace.
+func TestInFolders(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"here/notes", "work/docs", "else"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(base, "else"), filepath.Join(base, "here", "notes", "link")); err != nil {
+		t.Fatal(err)
+	}
+	here, work := filepath.Join(base, "here"), filepath.Join(base, "work")
+	for _, row := range []struct {
+		open         []string
+		folder, want string
+	}{
+		{nil, "docs", filepath.Join(work, "docs")},
+		{nil, filepath.Join(here, "notes"), ""},
+		{[]string{"notes"}, filepath.Join(here, "notes"), filepath.Join(here, "notes")},
+		{[]string{"notes"}, "docs", ""},
+		{[]string{"notes", filepath.Join(work, "docs")}, "docs", filepath.Join(work, "docs")},
+		{[]string{"notes"}, filepath.Join(here, "notes", "link"), ""},
+		{[]string{"notes"}, here, ""},
+		{[]string{"missing"}, "docs", ""},
+	} {
+		if got, err := inFolders(work, here, row.open, row.folder); got != row.want || (err == nil) != (row.want != "") {
+			t.Errorf("%v, %q: %q, %v; want %q", row.open, row.folder, got, err, row.want)
+		}
+	}
+}

@@ -41,6 +41,8 @@ type ServerSettings struct {
 	MaxTurns int      `toml:"max_turns" json:"max_turns,omitempty"`
 	Grace    Duration `toml:"resume_grace" json:"resume_grace,omitempty"`
 	Drain    Duration `toml:"drain" json:"drain,omitempty"`
+	// PageFolders are the folders that an approval over the API may grant to plugins.
+	PageFolders []string `toml:"page_folders" json:"page_folders,omitempty"`
 }
 
 // LogSettings are the level and the format of the log.

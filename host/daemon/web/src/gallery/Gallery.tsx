@@ -2,11 +2,12 @@
 // entry of the rail leads here.
 import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
-import type { Approval } from "../api";
+import type { Approval, ModelStep, ModelTested, Trace } from "../api";
 import { t } from "../core/words";
 import { ApprovalBox } from "../ask/Approval";
 import { CallCard } from "../ask/CallCard";
 import { type CallState, type Result, Turn } from "../ask/turn";
+import { Steps } from "../models/TestModel";
 import { Button } from "../parts/Button";
 import { CutMap } from "../parts/CutMap";
 import { Choice, Field, Tick } from "../parts/Field";
@@ -15,6 +16,8 @@ import { Blocks, Markdown } from "../parts/Markdown";
 import { Legend, Stack } from "../parts/Parts";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
+import { Diff } from "../settings/Save";
+import { Timeline } from "../traces/Timeline";
 
 const gaps = [{ first: 30, last: 180, lines: 151, chars: 9000 }, { first: 183, last: 360, lines: 178, chars: 11000 }];
 
@@ -39,6 +42,20 @@ const states: [string, CallState][] = [
 
 const sample = "## Heading\n\nSome *emphasis*, `code` and [a link](mailto:ann@example.com).\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n- one\n- two\n\n> quoted\n\n```go\nx := 1\n```\n";
 
+const call = { id: "1", arguments: { n: 1 }, ok: true, elapsed_ms: 700, produced: 26000, shown: 12000, line: "", layer: "agent", limit: 12000, kept_uuid: "01a2" };
+
+// trace has every kind of row.
+const trace = {
+  elapsed_ms: 5000, rounds: [
+    { round: 1, at_ms: 0, first_ms: 400, elapsed_ms: 900, folded_chars: 9000, malformed: [{ tool: "calc", reason: "bad_json", format: "tags", note: "write JSON" }, { tool: "", reason: "no_name", format: "tags", note: "" }],
+      calls: [{ ...call, tool: "run_script", waited_ms: 1200, calls: [{ tool: "grep", elapsed_ms: 10, produced: 500, uuid: "01a2" }, { tool: "fetch", code: "denied", elapsed_ms: 1, produced: 0 }] }, { ...call, tool: "load", loaded_uuid: "01a2", layer: undefined }, { ...call, tool: "broken", ok: false, error: "failed" }] },
+    { round: 2, at_ms: 3000, first_ms: 0, elapsed_ms: 1500, error: "model_down" },
+  ],
+} as unknown as Trace;
+
+const steps = [{ name: "describe", ok: true, elapsed_ms: 12 }, { name: "question", ok: true, elapsed_ms: 812, first_token_ms: 300 }, { name: "tools", ok: false, elapsed_ms: 90, message: "no call", hint: "as text" }] as ModelStep[];
+const tested = { name: "small", ok: true, native_tools: false, window: 8192, reply: "ready" } as ModelTested;
+
 export function Gallery() {
   const ticked = useSignal(true);
   return (
@@ -56,6 +73,9 @@ export function Gallery() {
       <Part name="ProblemBox"><ProblemBox message="What is wrong" hint="what to do"><Button>a way on</Button></ProblemBox></Part>
       <Part name="Foreign"><p><Foreign text={"hidden \u202e\u200b characters"} /> · <Foreign own text="its own words" /></p></Part>
       <Part name="Table of figures"><Table label="figures" head={["name", "n"]} numbers={[1]} rows={[["a", "1"], ["b", "22"]]} /></Part>
+      <Part name="Timeline"><Timeline x={trace} /></Part>
+      <Part name="Steps"><Steps steps={steps} tested={tested} /><Steps steps={steps.slice(0, 1)} tested={null} /><Steps steps={[]} tested={{ ...tested, ok: false }} /></Part>
+      <Part name="Diff"><Diff text={"-max_chars = 8000\n+max_chars = 6000"} /></Part>
       <Part name="Markdown"><Markdown blocks={new Blocks().of(sample)} /></Part>
       <Part name="ApprovalBox"><ApprovalBox approval={approval} answer="" left={42} done={() => {}} /><ApprovalBox approval={approval} answer="deny" left={0} done={() => {}} /></Part>
       {calls.map((call) => <Part key={call.id} name={`CallCard, ${call.id}`}><CallCard conversation="c" call={call} /></Part>)}

@@ -19,11 +19,14 @@ function Row({ k, at, more }: { k: SettingKey; at: string[]; more?: ComponentChi
     <div class={`setting ${now ? "changed" : ""}`}>
       <label for={id}><code>{at.join(".")}</code></label>
       <Input id={id} k={k} value={value} locked={Boolean(from?.variable)} put={(v) => change(at, v)} />
-      <small id={`${id}-help`}>{shown(k.meaning)}{k.unit ? ` · ${family(`unit_${k.unit}`)}` : ""} · {k.default === null || k.default === undefined ? t("noDefault") : t("defaultIs", { value: json(k.default) })} · {from ? t("fromLine", { line: String(from.line) }) : t("fromDefault")}{from?.variable ? ` · ${t("fromVariable", { name: from.variable })}` : ""}{k.restart ? ` · ${t("afterRestart")}` : ""}</small>
+      <small id={`${id}-help`}>{shown(k.meaning)}{k.unit ? ` · ${family(`unit_${k.unit}`)}` : ""} · {k.default === null || k.default === undefined ? t("noDefault") : t("defaultIs", { value: json(k.default) })} · {from ? t("fromLine", { line: String(from.line) }) : t("fromDefault")}{from?.variable ? ` · ${t("fromVariable", { name: from.variable })}` : ""} · {t(k.restart ? "afterRestart" : "atOnce")}</small>
       {more}
     </div>
   );
 }
+
+// modelsOf are the names of models, for a key that names one.
+const modelsOf = (key: string[]): string[] | null => (key.at(-1) === "model" && /^agents?$/.test(key[0]) ? ["demo", ...Object.keys((valueOf(["models"]) as object | undefined) || {}).filter((n) => n !== "demo")] : null);
 
 // known options of keys whose type is text.
 const options: Record<string, string[]> = {
@@ -32,9 +35,10 @@ const options: Record<string, string[]> = {
 
 function Input({ id, k, value, locked, put }: { id: string; k: SettingKey; value: unknown; locked: boolean; put: (value: unknown) => void }) {
   const common = { id, disabled: locked, "aria-describedby": `${id}-help` }, last = (k.key || []).at(-1) || "";
+  const names = modelsOf(k.key || []);
   const leave = { value: "", text: t("asDefault") };
-  if (k.type === "boolean" || (k.type === "string" && options[last])) {
-    const list = k.type === "boolean" ? ["true", "false"] : options[last];
+  if (k.type === "boolean" || (k.type === "string" && (names || options[last]))) {
+    const list = k.type === "boolean" ? ["true", "false"] : names || options[last];
     return (
       <select {...common} onChange={(e) => put(e.currentTarget.value === "" ? null : k.type === "boolean" ? e.currentTarget.value === "true" : e.currentTarget.value)}>
         <option value="">{leave.text}</option>
