@@ -59,6 +59,7 @@ var levels = map[string]int{
 	"host/script":                    10,
 	"host/script/journal":            3,
 	"host/script/offer":              11,
+	"host/script/named":              4,
 	"host/internal/wasmcheck":        1,
 	"host/internal/memsnap":          2,
 	"host/internal/instrument":       2,
@@ -257,6 +258,7 @@ var allowed = map[string]map[string]string{
 		"github.com/tetratelabs/wazero": "runs QuickJS, which is trusted, with scripts, which are not",
 		"github.com/klauspost/compress": "the memory of a script that waits",
 	},
+	"host/script/named":         {"github.com/BurntSushi/toml": "the manifest in a script's first comment"},
 	"host/internal/settingkeys": {"github.com/BurntSushi/toml": "which types of settings read themselves"},
 	"host/daemon/mcpserver": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol, by those who write it",

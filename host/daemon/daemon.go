@@ -111,7 +111,9 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	if cfg.Scripts != nil {
-		d.scripts = &offer.Tools{Runs: d.runs.Runs, Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
+		d.scripts = &offer.Tools{
+			Taken: func(name string) bool { _, ok := cfg.Host.Tool(name); return ok },
+			Runs:  d.runs.Runs, Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
 	}
 	d.turns = turns.New(turns.Config{
 		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
@@ -259,7 +261,7 @@ func (d *Daemon) callOf(ctx context.Context, principal, uuid string) (store.Call
 
 // knows reports whether a tool of that name exists, of the host or the agent.
 func (d *Daemon) knows(name string) bool {
-	if tool.IsBuiltIn(name) {
+	if tool.IsBuiltIn(name) || d.scripts.Has(name) {
 		return true
 	}
 	_, ok := d.cfg.Host.Tool(name)

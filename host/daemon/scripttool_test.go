@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/script/named"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -272,5 +274,64 @@ func TestScriptsOfMCPClientsAsk(t *testing.T) {
 		if err != nil || !r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "weir scripts show") {
 			t.Errorf("%q: %+v %v", version, r, err)
 		}
+	}
+}
+
+// TestScriptsThatAreTools: a granted script is a tool with its own parameters, which calls
+// what its manifest asks for alone. A changed one is not there.
+func TestScriptsThatAreTools(t *testing.T) {
+	const source = `/* weir
+description = "Sums numbers of lines."
+tools = ["long_text"]
+[params]
+required = ["counts"]
+[params.properties.counts]
+type = "array"
+items = { type = "integer" }
+*/
+const all = await Promise.all(args.counts.map((lines) => tools.long_text({lines})));
+return all.reduce((sum, r) => sum + r.lines, 0) + " " + ALL_TOOLS.join()`
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sum_lines.js")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(source)
+	s := newServer(t, replay.Func(func(n int, r agent.Request) replay.Reply {
+		if n%2 == 0 {
+			return replay.Call("sum_lines", `{"counts": [300, 400]}`)
+		}
+		return replay.Text("It says: " + r.Messages[len(r.Messages)-1].Text)
+	}))
+	c := s.daemon.current.State().Config
+	c.Scripts.Folder, c.Scripts.Offer = dir, offer.Never
+	c.Scripts.Tools = map[string]string{"sum_lines": named.DigestOf([]byte(source)), "calculator": named.DigestOf([]byte(source))}
+	if err := s.daemon.Configure(c); err != nil {
+		t.Fatal(err)
+	}
+	if end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"How many?"}`).body), "chat.end"); !strings.Contains(end.Answer, "700 long_text") || end.Results[0].Tool != "sum_lines" || len(end.Results[0].Calls) != 2 {
+		t.Errorf("%+v", end)
+	}
+	call := func(args map[string]any) *mcp.CallToolResult {
+		r, err := s.mcp("2025-11-25").CallTool(t.Context(), &mcp.CallToolParams{Name: "sum_lines", Arguments: args})
+		if err != nil {
+			return &mcp.CallToolResult{IsError: true}
+		}
+		return r
+	}
+	if r := call(map[string]any{"counts": []int{5}}); r.IsError {
+		t.Errorf("%+v", r)
+	}
+	if r := call(map[string]any{"counts": "five"}); !r.IsError {
+		t.Errorf("arguments that do not fit: %+v", r)
+	}
+	write(source + "\n// and more")
+	if r := call(map[string]any{"counts": []int{5}}); !r.IsError {
+		t.Errorf("a changed script runs: %+v", r)
+	}
+	if end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"How many?"}`).body), "chat.end"); strings.Contains(end.Answer, "700") {
+		t.Errorf("a changed script runs: %+v", end)
 	}
 }

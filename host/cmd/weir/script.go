@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/internal/scriptcmd"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/script/named"
 )
 
 func scriptCmd(c *cli) *cobra.Command {
@@ -133,7 +134,7 @@ func scriptCheckCmd(c *cli) *cobra.Command {
 			case fault != nil:
 				return usagef("correct it", "%s:%d:%d: %s", args[0], fault.Line, fault.Column, term.Plain(fault.Message))
 			}
-			c.outf("%s is in order\n", args[0])
+			c.outf("%s is in order (%s)\n", args[0], named.DigestOf([]byte(source)))
 			return nil
 		},
 	}

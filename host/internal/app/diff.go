@@ -14,7 +14,7 @@ import (
 var reloadable = []string{
 	"locale", "server.max_turns", "server.page_folders", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
 	"archive", "tool_search", "plugins", "sandbox", "mcpServers",
-	"scripts.offer", "scripts.folder", "scripts.calls", "scripts.parallel_calls", "scripts.at_once", "scripts.run_time", "scripts.patience",
+	"scripts.offer", "scripts.folder", "scripts.tools", "scripts.calls", "scripts.parallel_calls", "scripts.at_once", "scripts.run_time", "scripts.patience",
 }
 
 // Diff returns the names of the settings that differ, as they are written in the

@@ -135,6 +135,11 @@ func (o Source) makeAbsolute(s *Settings, p Paths) {
 			f.Path = filepath.Join(base, f.Path)
 		}
 	}
+	if f := &s.Scripts.Folder; *f == "" {
+		*f = filepath.Join(filepath.Dir(p.Config), "scripts")
+	} else if !filepath.IsAbs(*f) {
+		*f = filepath.Join(filepath.Dir(p.Config), *f)
+	}
 	for _, g := range s.Grants {
 		for i := range g.Paths {
 			if abs, err := filepath.Abs(g.Paths[i].Host); err == nil {

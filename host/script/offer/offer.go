@@ -27,6 +27,8 @@ type Tools struct {
 	Runs *script.Runs
 	// Settings returns the settings in force.
 	Settings func() Settings
+	// Taken reports whether another tool has a name. Nil: none has.
+	Taken func(name string) bool
 }
 
 // A Caller is on whose behalf a script runs.
@@ -47,38 +49,38 @@ type Caller struct {
 	Called func(c tool.Call, r tool.Result, took time.Duration)
 }
 
-// Specs returns the tools that are offered: none, or run_script. writes says that the
+// Specs returns the tools that are offered: run_script, and the scripts that are granted as
+// tools of their own. writes says that the
 // caller is known to write scripts.
 func (t *Tools) Specs(writes bool) []tool.Spec {
 	if t == nil || t.Runner == nil {
 		return nil
 	}
-	if o := t.Settings().Offer; o == Never || o != Always && !writes {
-		return nil
+	var out []tool.Spec
+	if o := t.Settings().Offer; o == Always || o != Never && writes {
+		out = append(out, Spec())
 	}
-	return []tool.Spec{Spec()}
+	for _, s := range t.granted() {
+		out = append(out, s.Spec)
+	}
+	return out
 }
 
 // Has reports whether a tool is a script.
-func (t *Tools) Has(name string) bool { return t != nil && t.Runner != nil && name == tool.RunScript }
+func (t *Tools) Has(name string) bool {
+	return t != nil && t.Runner != nil && (name == tool.RunScript || t.isGranted(name))
+}
 
 // Call runs the script that a call asks for. Its faults are the Result's Err; an error
 // means that ctx has ended, or that the host is closed.
 func (t *Tools) Call(ctx context.Context, by Caller, c tool.Call) (tool.Result, error) {
-	code, fail := codeOf(c)
+	asked := t.written
+	if c.Tool != tool.RunScript {
+		asked = t.named
+	}
+	s, fail := asked(by, c)
 	if fail != nil {
 		return tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(by.Locale, fail)}, nil
-	}
-	var tools []tool.Spec
-	names := []string{}
-	for _, s := range by.Tools {
-		if !t.Has(s.Name) {
-			tools, names = append(tools, s), append(names, s.Name)
-		}
-	}
-	s := script.Script{
-		Source: code, Tools: tools, May: names, Scope: by.Scope, CallID: c.ID, Turn: c.Turn, Locale: by.Locale,
-		As: Spec(), Noted: true, Input: c.Args, MaxChars: c.MaxChars, Called: by.Called,
 	}
 	if t.Runs != nil {
 		return t.stored(ctx, by, s)
@@ -89,6 +91,17 @@ func (t *Tools) Call(ctx context.Context, by Caller, c tool.Call) (tool.Result, 
 	}
 	out, err := runner.Run(ctx, by.Open(by.Ask, nil), s)
 	return out.Result, err
+}
+
+// written returns the script that a call of run_script brings.
+func (t *Tools) written(by Caller, c tool.Call) (script.Script, *tool.Error) {
+	code, fail := codeOf(c)
+	if fail != nil {
+		return script.Script{}, fail
+	}
+	s := t.scriptOf(by, c, func(string) bool { return true })
+	s.Source = code
+	return s, nil
 }
 
 // codeOf returns the argument of run_script.

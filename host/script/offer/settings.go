@@ -26,15 +26,18 @@ const (
 // Settings are [scripts] of tools.toml. A zero value means that the key is not written.
 type Settings struct {
 	Offer Offering `toml:"offer" json:"offer,omitempty"`
-	// Folder has scripts that are tools of their own. Empty: scripts beside tools.toml.
-	Folder   string         `toml:"folder" json:"folder,omitempty"`
-	Calls    int            `toml:"calls" json:"calls,omitempty"`
-	Parallel int            `toml:"parallel_calls" json:"parallel_calls,omitempty"`
-	Scripts  int            `toml:"at_once" json:"at_once,omitempty"`
-	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
-	CPU      value.Duration `toml:"cpu_time" json:"cpu_time,omitempty"`
-	Time     value.Duration `toml:"run_time" json:"run_time,omitempty"`
-	Patience value.Duration `toml:"patience" json:"patience,omitempty"`
+	// Folder has the scripts of Tools. Empty: the folder scripts beside tools.toml.
+	Folder string `toml:"folder" json:"folder,omitempty"`
+	// Tools are the scripts that are tools of their own, by name, with the digests of the
+	// files that a person has granted.
+	Tools    map[string]string `toml:"tools" json:"tools,omitempty"`
+	Calls    int               `toml:"calls" json:"calls,omitempty"`
+	Parallel int               `toml:"parallel_calls" json:"parallel_calls,omitempty"`
+	Scripts  int               `toml:"at_once" json:"at_once,omitempty"`
+	Memory   tool.Bytes        `toml:"memory" json:"memory,omitempty"`
+	CPU      value.Duration    `toml:"cpu_time" json:"cpu_time,omitempty"`
+	Time     value.Duration    `toml:"run_time" json:"run_time,omitempty"`
+	Patience value.Duration    `toml:"patience" json:"patience,omitempty"`
 }
 
 // WithDefaults returns the settings that apply.
