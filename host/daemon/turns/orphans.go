@@ -14,7 +14,7 @@ import (
 // or its tool keeps every result. The end of the turn deletes every other result, so the
 // client must not receive its uuid.
 func (t *turn) outlasts(r tool.Result) bool {
-	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Load != nil || r.Tool == tool.RunScript {
+	if r.Ref == nil || r.Ref.Again || r.Repeat || r.Ephemeral || r.Shown.Cut() || r.Shown.Summarized || r.Load != nil || t.s.Scripts.Has(r.Tool) {
 		return r.Ref != nil
 	}
 	threshold := t.prof.Agent.ArchiveThreshold
