@@ -164,6 +164,7 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if fault != nil && state.Fault != nil && s.inSource(fault).after(state.Fault) {
 		state.Fault = fault
 	}
+	r.spares.learn(s)
 	if broken && state.Fault != nil {
 		state.Fault.Code = Syntax
 	}

@@ -1,6 +1,7 @@
 package scriptvm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -14,10 +15,50 @@ const mostSpares = 2
 type spares struct {
 	ready chan *Script
 
-	mu     sync.Mutex
-	making int
-	closed bool
-	work   sync.WaitGroup
+	mu      sync.Mutex
+	making  int
+	closed  bool
+	written []int // pages that the first script wrote when it started; nil: none has
+	work    sync.WaitGroup
+}
+
+// osPage is the unit in which the system makes memory, in bytes.
+const osPage = 4 << 10
+
+// learn notes the pages that a script has written, if it is the first one.
+func (p *spares) learn(s *Script) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.written != nil {
+		return
+	}
+	p.written = []int{}
+	memory, image := s.view(), s.runtime.image
+	for at := 0; at+osPage <= min(len(memory), len(image)); at += osPage {
+		if !bytes.Equal(memory[at:at+osPage], image[at:at+osPage]) {
+			p.written = append(p.written, at)
+		}
+	}
+}
+
+// touch makes the memory of an instance ready: pages that every script reads or writes
+// would each interrupt it once.
+func (s *Script) touch(written []int) {
+	memory := s.view()
+	var sum byte
+	for at := 0; at < len(memory); at += osPage {
+		sum += memory[at]
+	}
+	for _, at := range written {
+		memory[at] = memory[at]&sum | memory[at] // what it is
+	}
+}
+
+// view returns the memory itself.
+func (s *Script) view() []byte {
+	m := s.module.Memory()
+	memory, _ := m.Read(0, m.Size())
+	return memory
 }
 
 // ready returns an instance in the state in which every script starts. Its caller calls
@@ -53,8 +94,12 @@ func (r *Runtime) prepare() {
 		return
 	}
 	p.making++
+	written := p.written
 	p.work.Go(func() {
 		s, err := r.fresh(context.Background())
+		if err == nil {
+			s.touch(written)
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.making--
