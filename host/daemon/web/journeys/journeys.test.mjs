@@ -494,6 +494,48 @@ test('a long conversation leaves what is out of sight undrawn', async () => {
   });
 });
 
+test('what comes is followed, until one scrolls up', async () => {
+  const rest = pending(), paragraph = 'A long paragraph of many words. '.repeat(120);
+  const page = await world.visit();
+  const far = () => page.evaluate(() => { const b = document.getElementById('scroll'); return b.scrollHeight - b.scrollTop - b.clientHeight; });
+  model.says = () => [`${paragraph}\n\n${paragraph}\n\nUp.`];
+  for (const question of ['One?', 'Two?', 'Three?']) {
+    await ask(page, question);
+    await bubble(page, question).waitFor();
+    await ended(page);
+    await page.waitForFunction(() => { const b = document.getElementById('scroll'); return b.scrollHeight - b.scrollTop - b.clientHeight < 8; });
+  }
+  model.says = () => [`${paragraph}\n\n`, rest.promise];
+  await ask(page, 'Four?');
+  await log(page).getByText(/^The model is answering/).waitFor();
+  await log(page).hover();
+  await page.mouse.wheel(0, -600);
+  await page.waitForFunction(() => { const b = document.getElementById('scroll'); return b.scrollHeight - b.scrollTop - b.clientHeight > 300; });
+  rest.keep(`${paragraph}\n\nThe end.`);
+  await ended(page);
+  assert.ok(await far() > 300, 'one who reads above is left there');
+});
+
+test('keys are listed, and no key or click of any kind breaks the page', async () => {
+  const page = await world.visit();
+  await log(page).focus();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  let seed = 7;
+  const random = (n) => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed % n; };
+  const keys = ['Tab', 'Tab', 'Enter', 'Escape', 'ArrowDown', 'ArrowUp', 'n', 'p', '/', 'g', 'l', ' ', 'Shift+Tab', 'Home', 'End'];
+  for (const hash of ['#/ask', '#/results', '#/tools', '#/plugins', '#/traces', '#/gallery']) {
+    await page.evaluate((h) => { location.hash = h; }, hash);
+    for (let i = 0; i < 60; i++) {
+      if (i % 6) await page.keyboard.press(keys[random(keys.length)]);
+      else await page.mouse.click(80 + random(1100), 60 + random(700));
+    }
+  }
+  await page.goto(weir.address); // pages that had an error are found when the world ends
+  await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor(); // a click can change the language
+});
+
 // prepare asks for what there is to see in a conversation.
 async function prepare(page, question, answer) {
   model.calls = (asked) => (asked.includes(question) ? [['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }]] : []);

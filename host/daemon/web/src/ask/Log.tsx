@@ -1,6 +1,6 @@
 // The conversation: questions and answers.
 import { effect, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { num } from "../core/format";
 import { to } from "../core/route";
 import { lang, t } from "../core/words";
@@ -14,14 +14,21 @@ import { type Part, reasonText, sumsText, type Turn } from "./turn";
 import { Welcome } from "./Welcome";
 
 const nearEnd = 80; // pixels from the end at which what comes is followed
-const drawnAtOnce = 20; // turns; the earlier ones follow when the browser has time
+const drawnAtOnce = 6; // turns; the earlier ones follow when the browser has time
+const chunk = 4; // of earlier turns that are drawn together
+const pause = 40; // milliseconds between two of them
 
 // Log scrolls with what comes as long as its end is in sight.
 export function Log({ c }: { c: Conversation }) {
-  const box = useRef<HTMLDivElement>(null), inner = useRef<HTMLDivElement>(null), atEnd = useRef(true);
-  const from = useSignal(Math.max(0, c.turns.peek().length - drawnAtOnce));
+  const box = useRef<HTMLDivElement>(null), inner = useRef<HTMLDivElement>(null), atEnd = useRef(true), last = useRef({ top: 0, height: 0 });
+  const from = useRef(0), drawn = useRef<{ c: Conversation | null; had: boolean }>({ c: null, had: false }), tick = useSignal(0);
   const turns = c.turns.value, stream = c.stream.value, place = c.place.value;
-  useLayoutEffect(() => { from.value = Math.max(0, c.turns.value.length - drawnAtOnce); atEnd.current = true; }, [c, turns.length > 0]);
+  if (drawn.current.c !== c || (!drawn.current.had && turns.length > 0)) {
+    drawn.current = { c, had: turns.length > 0 };
+    from.current = place ? 0 : Math.max(0, turns.length - drawnAtOnce);
+    atEnd.current = true;
+  }
+  void tick.value; // earlier turns are drawn
   useEffect(() => {
     const toEnd = () => { if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight; };
     const watch = new ResizeObserver(toEnd);
@@ -31,23 +38,28 @@ export function Log({ c }: { c: Conversation }) {
   }, []);
   useEffect(() => effect(() => { c.turns.value.length; if (!c.place.value) atEnd.current = true; }), [c]);
   useEffect(() => {
-    if (place || !from.value) { from.value = 0; return; }
-    const timer = setTimeout(() => { // what is added above does not move what is read
-      if (!box.current) return;
-      const { scrollHeight, scrollTop } = box.current;
-      from.value = 0;
-      requestAnimationFrame(() => { if (!atEnd.current && box.current) box.current!.scrollTop = scrollTop + box.current.scrollHeight - scrollHeight; });
-    }, 300);
-    return () => clearTimeout(timer);
+    if (!from.current) return;
+    const timer = setInterval(() => { // what is added above does not move what is read: browsers anchor it
+      from.current = place ? 0 : Math.max(0, from.current - chunk);
+      tick.value++;
+      if (!from.current) clearInterval(timer);
+    }, pause);
+    return () => clearInterval(timer);
   }, [c, turns.length > 0, place]);
   useEffect(() => { if (place && turns.length) requestAnimationFrame(() => { if (inner.current) show(inner.current, place, atEnd); }); }, [place, turns.length > 0]);
-  const scrolled = (e: { currentTarget: HTMLElement }) => { const b = e.currentTarget; atEnd.current = b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd; };
+  // Only who scrolls up leaves the end: heights change when what is out of sight is drawn.
+  const scrolled = (e: { currentTarget: HTMLElement }) => {
+    const b = e.currentTarget, before = last.current;
+    last.current = { top: b.scrollTop, height: b.scrollHeight };
+    if (b.scrollHeight - b.scrollTop - b.clientHeight < nearEnd) atEnd.current = true;
+    else if (b.scrollTop < before.top && b.scrollHeight >= before.height) atEnd.current = false;
+  };
   return (
     <div id="scroll" class="scroll" ref={box} tabIndex={0} role="region" aria-label={t("conversation")} aria-busy={Boolean(stream)} onScroll={scrolled}>
       <div class="log" ref={inner}>
         {c.problem.value && c.problem.value.code !== "unreachable" && <ProblemBox alert message={c.problem.value.status === 404 ? t("noSuchChat") : c.problem.value.message} hint={c.problem.value.status === 404 ? "" : c.problem.value.hint} />}
         {!turns.length && !c.id && <Welcome />}
-        {turns.slice(from.value).map((turn, i) => <TurnView key={`${c.id}-${i + from.value}`} turn={turn} c={c} />)}
+        {turns.slice(from.current).map((turn, i) => <TurnView key={`${c.id}-${i + from.current}`} turn={turn} c={c} />)}
       </div>
     </div>
   );
