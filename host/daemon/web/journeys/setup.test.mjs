@@ -118,6 +118,35 @@ test('a trace shows requests, calls, waits, loads and what became placeholders',
   await page.getByRole('region', { name: 'By day and tool' }).getByRole('row', { name: /long_text/ }).waitFor();
 });
 
+test('a script waits for one answer to all of its calls, and goes on', async () => {
+  const source = "const [a, b, c] = await Promise.all([tools.long_text({ lines: 7 }), tools.calculator({ expression: '6*7' }), tools.long_text({ lines: 7 })]);\nconsole.log('looked \u202e at');\nreturn `${b} after ${a.lines + c.lines} lines`;";
+  const headers = { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' };
+  const run = () => fetch(`${weir.url}api/scripts`, { method: 'POST', headers, body: JSON.stringify({ source }) }).then((res) => res.json());
+  const page = await world.visit();
+  await view(page, 'Scripts');
+  await page.getByText('There are no scripts yet.').waitFor();
+  const first = run();
+  await page.getByRole('link', { name: /^const \[a, b, c\].*waits for you.*calls that wait: 2/s }).click();
+  const card = page.getByRole('region', { name: 'Calls that wait for your answer: 2' });
+  await card.getByRole('listitem').filter({ hasText: /^long_text/ }).nth(1).waitFor();
+  await page.getByText("tools.calculator({ expression: '6*7' })").waitFor();
+  await fine(page);
+  await card.getByRole('button', { name: 'Deny 1' }).waitFor();
+  await card.getByRole('button', { name: 'Allow all' }).click();
+  await page.getByRole('region', { name: 'Answer' }).getByText('42 after 14 lines').waitFor();
+  await page.locator('.chips').getByText('done', { exact: true }).waitFor();
+  await page.getByText('looked ⟨U+202E⟩ at', { exact: true }).waitFor();
+  await fine(page);
+  await first;
+  const second = run();
+  await page.getByRole('link', { name: 'All scripts' }).click();
+  await page.getByRole('link', { name: /waits for you/ }).click();
+  await page.getByRole('button', { name: 'Cancel the script' }).click();
+  await page.locator('.chips').getByText('cancelled', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Cancel the script' }).waitFor({ state: 'hidden' });
+  await second;
+});
+
 const settings = (page, name) => page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name }).click();
 const gathered = (page) => page.getByRole('region', { name: 'Gathered changes' });
 const toml = () => readFile(`${weir.dir}/tools.toml`, 'utf8');

@@ -7,6 +7,7 @@ import { Clients } from "./clients/Clients";
 import { Gallery } from "./gallery/Gallery";
 import { Plugins } from "./plugins/Plugins";
 import { Results } from "./results/Results";
+import { Scripts } from "./scripts/Scripts";
 import { Settings } from "./settings/Settings";
 import { Tools } from "./tools/Tools";
 import { Traces } from "./traces/Traces";
@@ -25,6 +26,7 @@ export const views: View[] = [
   { name: "results", View: Results, first: true },
   { name: "tools", View: Tools },
   { name: "plugins", View: Plugins, operator: true, first: true },
+  { name: "scripts", View: Scripts },
   { name: "traces", View: Traces },
   { name: "clients", View: Clients, operator: true },
   { name: "settings", View: Settings, operator: true, low: true },

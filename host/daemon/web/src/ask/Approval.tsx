@@ -7,7 +7,7 @@ import { clock, num } from "../core/format";
 import { family, t } from "../core/words";
 import { Button } from "../parts/Button";
 
-const armAfter = 700; // milliseconds
+export const armAfter = 700; // milliseconds
 const answers = ["once", "always", "deny"] as const;
 
 // ApprovalBox asks for the answer. answer is the one that was given, left the seconds that

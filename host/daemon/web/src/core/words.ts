@@ -7,12 +7,13 @@ import { clients } from "../words/clients";
 import { models } from "../words/models";
 import { plugins } from "../words/plugins";
 import { results } from "../words/results";
+import { scripts } from "../words/scripts";
 import { settings } from "../words/settings";
 import { tools } from "../words/tools";
 import { traces } from "../words/traces";
 import { recall, remember } from "./storage";
 
-const words = { ...base, ...ask, ...results, ...plugins, ...tools, ...settings, ...traces, ...account, ...clients, ...models };
+const words = { ...base, ...ask, ...results, ...plugins, ...tools, ...settings, ...traces, ...account, ...clients, ...models, ...scripts };
 const all: Record<string, readonly [string, string]> = words;
 
 // Word is the name of a text.

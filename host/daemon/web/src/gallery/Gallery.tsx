@@ -16,6 +16,7 @@ import { Blocks, Markdown } from "../parts/Markdown";
 import { Legend, Stack } from "../parts/Parts";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
+import { Card } from "../scripts/Card";
 import { Diff } from "../settings/Save";
 import { Timeline } from "../traces/Timeline";
 
@@ -53,6 +54,11 @@ const trace = {
   ],
 } as unknown as Trace;
 
+const asked = [
+  { number: 1, tool: "http_request", plugin: "http_request", why: "POST api.example", arguments: { url: "api.example", body: "@result:01a2" }, sources: [{ argument: "body", from: "lines 3–40 of read_file(notes.txt)", uuid: "01a2" }] },
+  { number: 2, tool: "write_file", why: "[approvals] 1", arguments: { path: "a.txt", times: 3 } },
+];
+
 const steps = [{ name: "describe", ok: true, elapsed_ms: 12 }, { name: "question", ok: true, elapsed_ms: 812, first_token_ms: 300 }, { name: "tools", ok: false, elapsed_ms: 90, message: "no call", hint: "as text" }] as ModelStep[];
 const tested = { name: "small", ok: true, native_tools: false, window: 8192, reply: "ready" } as ModelTested;
 
@@ -74,6 +80,7 @@ export function Gallery() {
       <Part name="Foreign"><p><Foreign text={"hidden \u202e\u200b characters"} /> · <Foreign own text="its own words" /></p></Part>
       <Part name="Table of figures"><Table label="figures" head={["name", "n"]} numbers={[1]} rows={[["a", "1"], ["b", "22"]]} /></Part>
       <Part name="Timeline"><Timeline x={trace} /></Part>
+      <Part name="Card"><Card card={asked} answer={async () => {}} /></Part>
       <Part name="Steps"><Steps steps={steps} tested={tested} /><Steps steps={steps.slice(0, 1)} tested={null} /><Steps steps={[]} tested={{ ...tested, ok: false }} /></Part>
       <Part name="Diff"><Diff text={"-max_chars = 8000\n+max_chars = 6000"} /></Part>
       <Part name="Markdown"><Markdown blocks={new Blocks().of(sample)} /></Part>

@@ -4,6 +4,7 @@ const paths: Record<string, string> = {
   results: "M5 4h14v16H5zM8 8h8M8 12h8M8 16h5",
   tools: "M14 5a4 4 0 0 0-5 5l-6 6 3 3 6-6a4 4 0 0 0 5-5l-3 2-2-2z",
   plugins: "M9 3v5M15 3v5M6 8h12v4a6 6 0 0 1-12 0zM12 18v3",
+  scripts: "M8 7l-5 5 5 5M16 7l5 5-5 5M14 4l-4 16",
   traces: "M3 6h9M8 12h9M13 18h8",
   clients: "M4 8h14l-4-4M20 16H6l4 4",
   settings: "M4 7h10M18 7h2M4 17h2M10 17h10M16 4.5v5M8 14.5v5",
