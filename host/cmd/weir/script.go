@@ -111,8 +111,7 @@ func (c *cli) finishScript(ctx context.Context, cl *session, res api.ScriptResul
 
 func scriptCheckCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "Check the syntax of a script; nothing runs",
-		Args: argCount(1, 1, "one script"),
+		Use: "check FILE", Short: "Check the syntax of a script; nothing runs", Args: argCount(1, 1, "one script"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := c.scriptSource(args[0])
 			if err != nil {
@@ -133,6 +132,8 @@ func scriptCheckCmd(c *cli) *cobra.Command {
 				return usagef("write a shorter script", "a script has at most %d bytes, in UTF-8", scriptvm.MaxSource)
 			case fault != nil:
 				return usagef("correct it", "%s:%d:%d: %s", args[0], fault.Line, fault.Column, term.Plain(fault.Message))
+			case named.CheckFile(args[0], source) != nil:
+				return named.CheckFile(args[0], source)
 			}
 			c.outf("%s is in order (%s)\n", args[0], named.DigestOf([]byte(source)))
 			return nil

@@ -96,6 +96,16 @@ func Parse(name string, source []byte) (*Script, error) {
 	return m.script(name, source)
 }
 
+// CheckFile returns what is wrong with the manifest of a file; nil: nothing, or it has none
+// and is no tool of its own.
+func CheckFile(file, source string) error {
+	if !strings.HasPrefix(source, opening) {
+		return nil
+	}
+	_, err := Parse(strings.TrimSuffix(filepath.Base(file), ".js"), []byte(source))
+	return err
+}
+
 // script returns the tool that a manifest describes.
 func (m manifest) script(name string, source []byte) (*Script, error) {
 	if m.Params == nil {
