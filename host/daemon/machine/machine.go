@@ -16,12 +16,13 @@ import (
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // About knows the machine.
 type About interface {
 	// Doctor checks everything that weir needs, and changes nothing.
-	Doctor(context.Context) api.HealthReport
+	Doctor(context.Context, tool.Locale) api.HealthReport
 	// MCPConfigs returns the set-up of the known MCP clients, with the operator's token if
 	// withToken is true.
 	MCPConfigs(withToken bool) (api.MCPConfigs, error)
@@ -65,7 +66,8 @@ func (m *Machine) doctor(w http.ResponseWriter, r *http.Request) error {
 		return api.Problemf(http.StatusConflict, api.CodeBusy, "wait until it ends", "an examination is running")
 	}
 	defer m.checking.Unlock()
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), m.About.Doctor(r.Context())))
+	l := params.Language(r)
+	httpjson.Write(w, http.StatusOK, msg.Localize(l, m.About.Doctor(r.Context(), l)))
 	return nil
 }
 

@@ -17,13 +17,15 @@ import (
 	"github.com/weirhost/weir/host/internal/doctor"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Doctor implements machine.About. It asks the daemon over a connection in memory: its
 // token goes nowhere else.
-func (a *App) Doctor(ctx context.Context) api.HealthReport {
+func (a *App) Doctor(ctx context.Context, l tool.Locale) api.HealthReport {
 	own := client.InProcess(a.Daemon.Handler(), a.Token, nil)
 	defer own.Close()
+	own.SetLanguage(string(l))
 	out := api.HealthReport{OK: true, Findings: []api.HealthFinding{}}
 	for _, f := range doctor.Run(ctx, doctor.Checks{
 		Source: a.options.Source, Paths: a.Paths, Version: a.options.Version, Daemon: own, At: a.address(), Model: ConnectModel,

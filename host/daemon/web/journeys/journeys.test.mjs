@@ -640,7 +640,7 @@ test('a Chinese page has no English sentence', async () => {
   const look = async (name) => {
     const texts = await page.evaluate(() => {
       const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), out = [];
-      while (walk.nextNode()) if (walk.currentNode.parentElement.checkVisibility() && !walk.currentNode.parentElement.closest('pre, code, q, .health, [lang="en"], .talks .open, .rows, .sum, .args, .results .first')) out.push(walk.currentNode.data);
+      while (walk.nextNode()) if (walk.currentNode.parentElement.checkVisibility() && !walk.currentNode.parentElement.closest('pre, code, q, [lang="en"], .talks .open, .rows, .sum, .args, .results .first')) out.push(walk.currentNode.data);
       return out;
     });
     const command = / weir [a-z]+ [a-z]+ \S+$/; // stays as one types it
