@@ -211,6 +211,10 @@ eval-find: ## measure how often the search for tools finds the right one: make e
 eval-scripts: ## measure what a script saves against direct calls; hostile scripts, large values, the same answers on every engine
 	@$(GO) test -count=1 -v -run 'TestEval' ./host/script ./host/daemon | grep -v '^=== \|^{'
 
+.PHONY: kill-scripts
+kill-scripts: ## kill the process of a script before and after everything that it stores, calls and resumes (some 380 times, a minute)
+	@WEIR_KILL_EVERYWHERE=1 $(GO) test -count=1 -v -run 'TestKilled$$' ./host/script | grep -v '^=== \|^{'
+
 .PHONY: bench-scripts
 bench-scripts: ## start, pause and resume of scripts, and what they add to calls (20 seconds, quiet machine)
 	@$(GO) test -run '^$$' -bench 'Start|PauseAndResume|TypeScript|TwentyCalls' -benchtime 300x ./host/internal/scriptvm ./host/script | grep -v '^{'

@@ -371,7 +371,17 @@ func TestKilled(t *testing.T) {
 	}
 	inMemory(t)
 	unknown := 0
-	for _, points := range [][]int{{2}, {9}, {14}, {17}, {23, 11}, {31}, {38, 20}, {46}, {55, 7}, {63}, {74}, {82, 3}} {
+	kills := [][]int{{2}, {9}, {14}, {17}, {23, 11}, {31}, {38, 20}, {46}, {55, 7}, {63}, {74}, {82, 3}}
+	if os.Getenv("WEIR_KILL_EVERYWHERE") != "" { // by hand: a minute or two
+		_, points := replay(t, t.TempDir(), crashing)
+		kills = nil
+		for end := range len(points) {
+			if kills = append(kills, []int{end + 1}); end < len(points)-20 {
+				kills = append(kills, []int{end + 1, 2}, []int{end + 1, 5})
+			}
+		}
+	}
+	for _, points := range kills {
 		dir := t.TempDir()
 		for _, end := range points {
 			child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
@@ -384,5 +394,5 @@ func TestKilled(t *testing.T) {
 		s, _ := replay(t, dir, crashing)
 		unknown += checkCrashed(t, fmt.Sprintf("killed at %v", points), dir, s, len(points))
 	}
-	t.Logf("%d outcomes unknown", unknown)
+	t.Logf("%d processes killed, %d outcomes unknown", len(slices.Concat(kills...)), unknown)
 }
