@@ -311,18 +311,26 @@ func (f *Fault) after(other *Fault) bool {
 
 // call calls a function of the module. Functions without a result return 0.
 func (s *Script) call(ctx context.Context, name string, args ...uint64) (uint64, error) {
-	f, ok := s.functions[name]
-	if !ok {
-		if f = s.module.ExportedFunction(name); f == nil {
-			return 0, fmt.Errorf("the engine has no %s", name)
-		}
-		s.functions[name] = f
+	f := s.function(name)
+	if f == nil {
+		return 0, fmt.Errorf("the engine has no %s", name)
 	}
 	results, err := f.Call(ctx, args...)
 	if err != nil || len(results) == 0 {
 		return 0, err
 	}
 	return results[0], nil
+}
+
+// function returns a function of the module; nil: it has none of that name.
+func (s *Script) function(name string) api.Function {
+	f, ok := s.functions[name]
+	if !ok {
+		if f = s.module.ExportedFunction(name); f != nil {
+			s.functions[name] = f
+		}
+	}
+	return f
 }
 
 // bytes copies bytes and a zero into the module's memory.

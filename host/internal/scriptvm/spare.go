@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -18,7 +20,8 @@ type spares struct {
 	mu      sync.Mutex
 	making  int
 	closed  bool
-	written []int // pages that the first script wrote when it started; nil: none has
+	written []int    // pages that the first script wrote when it started; nil: none has
+	called  []string // functions of the module that it called: each has a stack of its own
 	work    sync.WaitGroup
 }
 
@@ -32,7 +35,7 @@ func (p *spares) learn(s *Script) {
 	if p.written != nil {
 		return
 	}
-	p.written = []int{}
+	p.written, p.called = []int{}, slices.Collect(maps.Keys(s.functions))
 	memory, image := s.view(), s.runtime.image
 	for at := 0; at+osPage <= min(len(memory), len(image)); at += osPage {
 		if !bytes.Equal(memory[at:at+osPage], image[at:at+osPage]) {
@@ -41,9 +44,12 @@ func (p *spares) learn(s *Script) {
 	}
 }
 
-// touch makes the memory of an instance ready: pages that every script reads or writes
-// would each interrupt it once.
-func (s *Script) touch(written []int) {
+// touch makes an instance ready: pages of memory that every script reads or writes would
+// each interrupt it once, and functions are looked up.
+func (s *Script) touch(written []int, called []string) {
+	for _, name := range called {
+		s.function(name)
+	}
 	memory := s.view()
 	var sum byte
 	for at := 0; at < len(memory); at += osPage {
@@ -94,11 +100,11 @@ func (r *Runtime) prepare() {
 		return
 	}
 	p.making++
-	written := p.written
+	written, called := p.written, p.called
 	p.work.Go(func() {
 		s, err := r.fresh(context.Background())
 		if err == nil {
-			s.touch(written)
+			s.touch(written, called)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
