@@ -15,5 +15,5 @@ type = "string"
 */
 const r = await tools.grep_search({ pattern: args.word, path: args.folder ?? "." });
 const files = {};
-for (const [, file] of (await r.text()).matchAll(/^(.+?):\d+:/gm)) files[file] = (files[file] ?? 0) + 1;
+for (const [, file] of (await r.text()).matchAll(/^([^:\n]+):\d+: /gm)) files[file] = (files[file] ?? 0) + 1;
 return Object.entries(files).sort((a, b) => b[1] - a[1]).map(([file, n]) => `${file}: ${n}`).join("\n");

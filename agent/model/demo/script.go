@@ -22,7 +22,7 @@ func script(s scene) (tool.Call, bool) {
 		args := &object{}
 		args.setText("code", "const r = await tools.grep_search({ pattern: "+strconv.Quote(m[len(m)-1])+" });\n"+
 			"const files = {};\n"+
-			"for (const [, file] of (await r.text()).matchAll(/^(.+?):\\d+:/gm)) files[file] = (files[file] ?? 0) + 1;\n"+
+			"for (const [, file] of (await r.text()).matchAll(/^([^:\\n]+):\\d+: /gm)) files[file] = (files[file] ?? 0) + 1;\n"+
 			"return Object.entries(files).map(([file, n]) => `${file}: ${n}`).join(\"\\n\");")
 		return call(tool.RunScript, args), true
 	}
