@@ -215,6 +215,10 @@ eval-scripts: ## measure what a script saves against direct calls; hostile scrip
 kill-scripts: ## kill the process of a script before and after everything that it stores, calls and resumes (some 380 times, a minute)
 	@WEIR_KILL_EVERYWHERE=1 $(GO) test -count=1 -v -run 'TestKilled$$' ./host/script | grep -v '^=== \|^{'
 
+.PHONY: bench-page
+bench-page: plugins toolchains build ## time the page: a conversation of 300 turns, a result of 5 MB (half a minute, quiet machine, Chromium)
+	@host/daemon/web/journeys/run.sh bench.mjs
+
 .PHONY: bench-scripts
 bench-scripts: ## start, pause and resume of scripts, and what they add to calls (20 seconds, quiet machine)
 	@$(GO) test -run '^$$' -bench 'Start|PauseAndResume|TypeScript|TwentyCalls' -benchtime 300x ./host/internal/scriptvm ./host/script | grep -v '^{'
