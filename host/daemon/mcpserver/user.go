@@ -116,7 +116,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool || spec.Name == tool.RunScript}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool || u.s.cfg.Scripts.Has(spec.Name)}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {

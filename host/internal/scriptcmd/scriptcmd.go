@@ -244,8 +244,21 @@ func (c Commands) Resume(ctx context.Context, d Daemon, given string, a Answer) 
 			return res, err
 		}
 	}
+	if body.Answer != "" && len(s.Card) > 0 {
+		body = onCard(body.Answer, s.Card)
+	}
 	err = d.Post(ctx, path(id, "/resume"), body, &res)
 	return res, err
+}
+
+// onCard returns one answer to the calls that a person has seen, and to no others that
+// came since.
+func onCard(answer string, card []api.ScriptQuestion) api.ScriptAnswer {
+	out := api.ScriptAnswer{Answers: map[string]string{}}
+	for _, q := range card {
+		out.Answers[strconv.Itoa(q.Number)] = answer
+	}
+	return out
 }
 
 // Finish asks the person about the calls of a script that wait, until it has ended, and
@@ -287,7 +300,7 @@ func (c Commands) ask(card []api.ScriptQuestion) (out api.ScriptAnswer, err erro
 		case !ok:
 			return out, msg.Usagef(without, "this asks a person, and no one answered")
 		case words[typed] != "":
-			return api.ScriptAnswer{Answer: words[typed]}, nil
+			return onCard(words[typed], card), nil
 		case typed == "e":
 			return c.each(card)
 		}

@@ -97,9 +97,9 @@ func TestResume(t *testing.T) {
 		answer Answer
 		want   string
 	}{
-		{Answer{Allow: true}, `{"answer":"allow"}`},
-		{Answer{Always: true}, `{"answer":"always"}`},
-		{Answer{Deny: true}, `{"answer":"deny"}`},
+		{Answer{Allow: true}, `{"answers":{"4":"allow","5":"allow"}}`},
+		{Answer{Always: true}, `{"answers":{"4":"always","5":"always"}}`},
+		{Answer{Deny: true}, `{"answers":{"4":"deny","5":"deny"}}`},
 		{Answer{Deny: true, Only: []int{5}}, `{"answers":{"5":"deny"}}`},
 		{Answer{Allow: true, Deny: true}, ""},
 		{Answer{Only: []int{5}}, ""},

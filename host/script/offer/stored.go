@@ -1,7 +1,9 @@
 package offer
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -49,11 +51,26 @@ func (t *Tools) asked(ctx context.Context, by Caller, s script.Script) (string, 
 	}
 	list, err := t.Runs.List(ctx, by.Scope.Principal)
 	for _, one := range list {
-		if one.State == journal.Waiting && one.Script.Scope == s.Scope && one.Script.Source == s.Source {
+		if one.State == journal.Waiting && sameCall(one.Script, s) {
 			return one.ID, err
 		}
 	}
 	return "", err
+}
+
+// sameCall reports whether two scripts are of the same call: the tool, its text and its
+// arguments, in one conversation.
+func sameCall(a, b script.Script) bool {
+	return a.Scope == b.Scope && a.As.Name == b.As.Name && a.Source == b.Source && compact(a.Args) == compact(b.Args)
+}
+
+// compact returns JSON without the white space that storing it takes away; null is none.
+func compact(text json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, text) != nil || out.String() == "null" {
+		return ""
+	}
+	return out.String()
 }
 
 // follow waits for a script and asks the person, until it ends or no person answers.
