@@ -39,6 +39,10 @@ func (x *run) keep(ctx context.Context, answer string) (Outcome, error) {
 	c := tool.Call{ID: x.CallID, Tool: x.as().Name, Args: input, Turn: x.Turn, MaxChars: x.MaxChars}
 	r, err := x.session.IngestAs(ctx, x.as(), c, []byte(answer), x.note())
 	r.Inner = x.Made
+	if !x.Noted && r.Ref != nil { // a line about an equal earlier answer is for a model
+		ref := *r.Ref
+		ref.Again, r.Ref = false, &ref
+	}
 	return Outcome{Result: r, Calls: x.Made, Logged: x.Log}, err
 }
 

@@ -179,6 +179,20 @@ func TestShortAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswerOfAPerson: a script without notes gives its answer alone, also when an equal one
+// is in the archive, as it may go on into another program.
+func TestAnswerOfAPerson(t *testing.T) {
+	b := newBench(t)
+	for range 2 {
+		out, err := b.runner.Run(t.Context(), b.session, Script{
+			Source: "return {a: 1, b: \"a longer value\"}", Tools: b.session.Tools(), Scope: archive.Scope{Principal: "me", Conversation: "conversation-1"}, CallID: "call_1",
+		})
+		if told := limit.Render(out.Result, tool.En); err != nil || !strings.HasPrefix(told, "{") {
+			t.Errorf("%q %v", told, err)
+		}
+	}
+}
+
 // TestCallsThatNobodyAwaits: they end with the script.
 func TestCallsThatNobodyAwaits(t *testing.T) {
 	b := newBench(t)
