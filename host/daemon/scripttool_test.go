@@ -277,6 +277,48 @@ func TestScriptsOfMCPClientsAsk(t *testing.T) {
 	}
 }
 
+// TestGrantedScriptsOfMCPClientsAsk: the calls of a granted script ask the person of an MCP
+// client, as those of run_script do.
+func TestGrantedScriptsOfMCPClientsAsk(t *testing.T) {
+	const source = `/* weir
+description = "Writes a note."
+tools = ["write_note"]
+[params]
+required = ["name"]
+[params.properties.name]
+type = "string"
+*/
+await tools.write_note({path: args.name, text: "x"}); return "written"`
+	for _, version := range []string{"", "2025-11-25"} {
+		s, work := desk(t, replay.New(), nil)
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "keep_note.js"), source)
+		c := s.daemon.current.State().Config
+		c.Scripts.Folder, c.Scripts.Tools = dir, map[string]string{"keep_note": named.DigestOf([]byte(source))}
+		if err := s.daemon.Configure(c); err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
+			},
+		})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken(testToken)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "keep_note", Arguments: map[string]any{"name": "kept.txt"}})
+		if err != nil || r.IsError || asked != 1 || !there(t, filepath.Join(work, "kept.txt")) {
+			t.Errorf("%q: asked %d times, %+v %v", version, asked, r, err)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestScriptsThatAreTools: a granted script is a tool with its own parameters, which calls
 // what its manifest asks for alone. A changed one is not there.
 func TestScriptsThatAreTools(t *testing.T) {
