@@ -9,13 +9,19 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// The descriptions are not in the catalogue of package msg: every host needs both
+// languages at its start, and would read the whole catalogue for three sentences.
 const (
 	loadDescription = "Load the whole result of an earlier tool call, or a part of it. Use it when the user asks about details of what was discussed, " +
 		"refers back (\"earlier\", \"just now\", \"last time\"), or when a summary or a cut result does not suffice. Only load when the details are really needed."
+	loadDescriptionZh = "加载之前工具调用的完整结果，或其中一部分。使用场景：用户询问之前讨论过的细节；" +
+		"需要回顾历史检索内容；用户说“之前”、“刚才”、“上次说的”等；占位符摘要或被截断的结果不足以回答。注意：只在确实需要历史详情时调用，避免不必要的加载。"
 	searchDescription = "Search the archived results of this conversation for words and get the lines that contain them, with the uuid to load more. " +
 		"Use it when the user refers back and it is not clear which result is meant."
+	searchDescriptionZh     = "在本会话已存档的工具结果中搜索关键词，返回所在的行及其 uuid，可据此继续加载。当用户提到之前的内容而不清楚是哪个结果时使用。"
 	searchAcrossDescription = "Search the archived results of this and all earlier conversations of the user for words and get the lines that contain them, with the uuid to load more. " +
 		"Use it when the user refers back, also to an earlier conversation, and when a result of before may answer the question."
+	searchAcrossDescriptionZh = "在该用户本次及以往所有会话的存档结果中搜索关键词，返回所在的行及其 uuid，可据此继续加载。当用户提到之前的内容（包括以往的会话），或以往的结果可能回答问题时使用。"
 )
 
 // Specs returns the specifications of both tools, for a reader of all conversations of
@@ -34,21 +40,21 @@ func Specs(l tool.Locale, across bool) []tool.Spec {
 }
 
 var (
-	specsEn       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchDescription) })
-	specsZh       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchDescription) })
-	specsEnAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchAcrossDescription) })
-	specsZhAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchAcrossDescription) })
+	specsEn       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchDescription, searchDescriptionZh) })
+	specsZh       = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchDescription, searchDescriptionZh) })
+	specsEnAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.En, searchAcrossDescription, searchAcrossDescriptionZh) })
+	specsZhAcross = sync.OnceValue(func() []tool.Spec { return newSpecs(tool.Zh, searchAcrossDescription, searchAcrossDescriptionZh) })
 )
 
-func newSpecs(l tool.Locale, search string) []tool.Spec {
+func newSpecs(l tool.Locale, search, searchZh string) []tool.Spec {
 	hints := tool.Hints{ReadOnly: true, Idempotent: true}
 	return []tool.Spec{
 		{
-			Name: tool.LoadHistory, Description: loadDescription, DescriptionZh: msg.Format(tool.Zh, loadDescription), Hints: hints,
+			Name: tool.LoadHistory, Description: loadDescription, DescriptionZh: loadDescriptionZh, Hints: hints,
 			Params: loadSchema(l), Output: loadLimits(),
 		},
 		{
-			Name: tool.SearchHistory, Description: search, DescriptionZh: msg.Format(tool.Zh, search), Hints: hints,
+			Name: tool.SearchHistory, Description: search, DescriptionZh: searchZh, Hints: hints,
 			Params: searchSchema(l), Output: searchLimits(),
 			Examples: []tool.Example{{
 				Ask: "Which of the earlier results mentioned the timeout?", AskZh: "之前哪个结果提到了超时？", Args: json.RawMessage(`{"query":"timeout"}`),

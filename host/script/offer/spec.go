@@ -3,7 +3,6 @@ package offer
 import (
 	"encoding/json"
 
-	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -18,10 +17,20 @@ const about = "Runs a script in JavaScript or TypeScript that calls tools, and r
 	"await tools.find(query) finds tools, await tools.describe(name) describes one, ALL_TOOLS has the names. There are no files, no network and no imports. " +
 	"For one or two calls, call the tools themselves."
 
+// aboutZh is the same in Chinese. It is not in the catalogue of package msg, which a host
+// would read whole for it at its start.
+const aboutZh = "运行一个调用工具的 JavaScript 或 TypeScript 脚本，返回脚本返回的内容。当一个问题需要许多次调用，或要把一个工具的结果作为另一个工具的参数时使用：你只读到脚本返回的内容，每个结果都完整保存在存档中。 " +
+	"const r = await tools.NAME({…}) 得到一个引用：await r.text()、await r.json()、await r.table()（CSV 或 JSON 的行）、await r.part({lines: \"10-20\", grep: \"…\", pointer: \"/a/0\", head: 5, tail: 5})、r.chars、r.lines、r.uuid。 " +
+	"`${r}` 是不超过 4,000 个字符的文本；把 r 作为工具的参数，就是它的全文。 " +
+	"await Promise.all([…]) 同时进行多次调用。失败的调用抛出带有 code、message 和 hint 的错误。 " +
+	"答案是 return 的值和 text(value)；console.log(…) 用于记录；store(key, value) 和 load(key) 保存值；exit() 结束。 " +
+	"await tools.find(query) 查找工具，await tools.describe(name) 查看一个工具，ALL_TOOLS 列出名称。没有文件、网络和 import。 " +
+	"只有一两次调用时，直接调用工具。"
+
 // Spec returns run_script.
 func Spec() tool.Spec {
 	return tool.Spec{
-		Name: tool.RunScript, Description: about, DescriptionZh: msg.Format(tool.Zh, about),
+		Name: tool.RunScript, Description: about, DescriptionZh: aboutZh,
 		Params:   json.RawMessage(`{"type":"object","properties":{"code":{"type":"string","description":"the script; top-level await and return are allowed"}},"required":["code"]}`),
 		ParamsZh: json.RawMessage(`{"type":"object","properties":{"code":{"type":"string","description":"脚本；可以使用顶层 await 和 return"}},"required":["code"]}`),
 		Output:   script.Limits(),
