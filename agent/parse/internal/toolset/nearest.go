@@ -21,7 +21,7 @@ func SampleArguments(s tool.Spec) string {
 	var parts []string
 	for _, p := range info.Params.Props {
 		if slices.Contains(info.Required, p.name) {
-			parts = append(parts, fmt.Sprintf("%q:%s", p.name, sampleValue(p.Schema)))
+			parts = append(parts, fmt.Sprintf("%q:%s", p.name, sampleValue(*p.Schema)))
 		}
 	}
 	if len(parts) == 0 || len(parts) > 8 {

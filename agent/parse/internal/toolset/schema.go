@@ -49,7 +49,7 @@ type Schema struct {
 
 type prop struct {
 	name string
-	Schema
+	*Schema
 }
 
 // New reads the schemas of specs. With anyName every name is a declared one.
@@ -101,7 +101,8 @@ func NewTool(name, params string) *Tool {
 		info.open = true
 		return info
 	}
-	info.Params = readSchema(n, n, 0)
+	r := schemaReader{root: n, refs: map[string]*Schema{}}
+	info.Params = *r.read(n, 0)
 	for _, r := range n.Get("required").Items {
 		info.Required = append(info.Required, r.Value)
 	}
@@ -114,15 +115,46 @@ func NewTool(name, params string) *Tool {
 // maxSchemaDepth ends the reading of schemas that nest without end.
 const maxSchemaDepth = 32
 
-// readSchema reads the schema n of the document root, which references lead into.
-func readSchema(n, root value.Node, depth int) Schema {
-	var s Schema
+// A schemaReader reads the schemas of one document. It reads what a reference names
+// once: a schema that leads into itself in several places would otherwise double at
+// every level.
+type schemaReader struct {
+	root value.Node
+	refs map[string]*Schema
+}
+
+// read reads the schema n. The result of a reference to a schema that is being read is
+// complete when the outermost read returns.
+func (r schemaReader) read(n value.Node, depth int) *Schema {
+	s := &Schema{}
 	if n.Kind != value.Object || depth > maxSchemaDepth {
 		return s
 	}
 	if ref, ok := n.Get("$ref").Text(); ok && len(n.Keys) <= 2 { // beside a description
-		return readSchema(referred(root, ref), root, depth+1)
+		return r.follow(ref, s)
 	}
+	r.fill(s, n, depth)
+	return s
+}
+
+// follow reads what a reference names into s, or returns it where it was read before.
+func (r schemaReader) follow(ref string, s *Schema) *Schema {
+	if known, ok := r.refs[ref]; ok {
+		return known
+	}
+	r.refs[ref] = s
+	n := referred(r.root, ref)
+	if next, ok := n.Get("$ref").Text(); ok && len(n.Keys) <= 2 {
+		r.refs[ref] = r.follow(next, s)
+		return r.refs[ref]
+	}
+	if n.Kind == value.Object {
+		r.fill(s, n, 0)
+	}
+	return s
+}
+
+func (r schemaReader) fill(s *Schema, n value.Node, depth int) {
 	switch typ := n.Get("type"); typ.Kind {
 	case value.String:
 		s.types = []string{typ.Value}
@@ -131,31 +163,28 @@ func readSchema(n, root value.Node, depth int) Schema {
 			s.types = append(s.types, t.Value)
 		}
 	case value.None:
-		s.types = impliedTypes(n, root, depth)
+		s.types = r.impliedTypes(n, depth)
 	}
 	props := n.Get("properties")
 	for i, key := range props.Keys {
-		s.Props = append(s.Props, prop{name: key, Schema: readSchema(props.Items[i], root, depth+1)})
+		s.Props = append(s.Props, prop{name: key, Schema: r.read(props.Items[i], depth+1)})
 	}
 	if items := n.Get("items"); items.Kind == value.Object {
-		sub := readSchema(items, root, depth+1)
-		s.items = &sub
+		s.items = r.read(items, depth+1)
 	}
 	if extra := n.Get("additionalProperties"); extra.Kind == value.Object {
-		sub := readSchema(extra, root, depth+1)
-		s.extra = &sub
+		s.extra = r.read(extra, depth+1)
 	}
-	return s
 }
 
 // impliedTypes collects the types of a schema that names them in its
 // alternatives or parts, by its constants, or by what only text has. An alternative that may be anything makes
 // the whole anything.
-func impliedTypes(n, root value.Node, depth int) []string {
+func (r schemaReader) impliedTypes(n value.Node, depth int) []string {
 	var types []string
 	for _, key := range []string{"anyOf", "oneOf"} {
 		for _, alt := range n.Get(key).Items {
-			sub := readSchema(alt, root, depth+1)
+			sub := r.read(alt, depth+1)
 			if len(sub.types) == 0 {
 				return nil
 			}
@@ -163,7 +192,7 @@ func impliedTypes(n, root value.Node, depth int) []string {
 		}
 	}
 	for _, part := range n.Get("allOf").Items {
-		if sub := readSchema(part, root, depth+1); len(types) == 0 {
+		if sub := r.read(part, depth+1); len(types) == 0 {
 			types = sub.types
 		}
 	}
@@ -186,6 +215,9 @@ func impliedTypes(n, root value.Node, depth int) []string {
 func referred(root value.Node, ref string) value.Node {
 	path, local := strings.CutPrefix(ref, "#/")
 	if !local {
+		if ref == "#" {
+			return root
+		}
 		return value.Node{}
 	}
 	for key := range strings.SplitSeq(path, "/") {
@@ -223,7 +255,7 @@ func (s Schema) untyped() bool { return len(s.types) == 0 || slices.Contains(s.t
 func (s Schema) Prop(name string) (Schema, bool) {
 	for _, p := range s.Props {
 		if p.name == name {
-			return p.Schema, true
+			return *p.Schema, true
 		}
 	}
 	return Schema{}, false
