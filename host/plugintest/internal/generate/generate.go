@@ -21,6 +21,7 @@ type Generator struct {
 	rnd  *rand.Rand
 	root map[string]any
 	seen map[string][]any // values of examples, by the argument's name
+	left int              // characters that the arguments may still get
 }
 
 // New returns a generator of arguments for the schema, whose choices depend on
@@ -39,6 +40,7 @@ func (g *Generator) AddExample(args map[string]any) {
 
 // Args returns new arguments. They are nil if the schema is not that of an object.
 func (g *Generator) Args() map[string]any {
+	g.left = maxSize
 	args, _ := g.value(g.root, "", 0).(map[string]any)
 	return args
 }
@@ -46,13 +48,18 @@ func (g *Generator) Args() map[string]any {
 // IntN returns a number from 0 to n-1, from the generator's random source.
 func (g *Generator) IntN(n int) int { return g.rnd.IntN(n) }
 
-// maxNesting bounds the depth of values, including references.
-const maxNesting = 6
+// Bounds of arguments: the depth of values, including references, and about how many
+// characters they have, where each value counts valueSize and the length of its text.
+const (
+	maxNesting = 6
+	maxSize    = 1 << 20
+	valueSize  = 100
+)
 
 // value returns a value for the schema of the argument with that name.
 func (g *Generator) value(schema any, name string, depth int) any {
 	s, ok := schema.(map[string]any)
-	if !ok || depth > maxNesting {
+	if g.left -= valueSize; !ok || g.left < 0 || depth > maxNesting {
 		return g.anything()
 	}
 	if ref, ok := s["$ref"].(string); ok {
@@ -159,7 +166,7 @@ func (g *Generator) array(s map[string]any, name string, depth int) any {
 		n = low + 40
 	}
 	out := []any{}
-	for range min(n, intOf(s["maxItems"], n)) {
+	for range min(n, intOf(s["maxItems"], n), max(0, g.left/valueSize)) {
 		out = append(out, g.value(s["items"], name, depth+1))
 	}
 	return out
@@ -215,7 +222,7 @@ var odd = []string{
 }
 
 func (g *Generator) text(s map[string]any) string {
-	low, high := intOf(s["minLength"], 0), intOf(s["maxLength"], 1<<20)
+	low, high := min(intOf(s["minLength"], 0), max(0, g.left)), intOf(s["maxLength"], maxSize)
 	if pattern, ok := s["pattern"].(string); ok && g.rnd.IntN(4) > 0 {
 		if t, ok := g.matching(pattern); ok {
 			return t
@@ -237,6 +244,7 @@ func (g *Generator) text(s map[string]any) string {
 	default:
 		t = g.noise()
 	}
+	g.left -= low
 	return sized(t, low, high)
 }
 

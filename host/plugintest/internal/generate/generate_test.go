@@ -2,8 +2,10 @@ package generate
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -30,6 +32,28 @@ func TestSameSeedGeneratesTheSameArguments(t *testing.T) {
 		}
 		if !reflect.DeepEqual(one.Invalid(a), two.Invalid(b)) {
 			t.Fatal("the invalid arguments differ")
+		}
+	}
+}
+
+// TestSchemasThatAskForMuch generates arguments of schemas that ask for billions of
+// values, or for a text of that length.
+func TestSchemasThatAskForMuch(t *testing.T) {
+	wide := make([]string, 200)
+	for i := range wide {
+		wide[i] = fmt.Sprintf(`"p%d":{"$ref":"#/$defs/n"}`, i)
+	}
+	for _, s := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"$defs":{"n":{"type":"object","properties":{` + strings.Join(wide, ",") + `}}}}`,
+		`{"type":"object","properties":{"a":{"type":"array","minItems":2000000000,"items":{"type":"array","minItems":2000000000}}},"required":["a"]}`,
+		`{"type":"object","properties":{"a":{"type":"array","minItems":2000000000,"items":{"type":"string","minLength":2000000000}}},"required":["a"]}`,
+	} {
+		g := New(schemaOf(t, s), 1)
+		for range 20 {
+			text, err := json.Marshal(g.Args())
+			if most := 8 * maxSize; err != nil || len(text) > most {
+				t.Fatalf("%.80s…: %d bytes, more than %d (%v)", s, len(text), most, err)
+			}
 		}
 	}
 }
