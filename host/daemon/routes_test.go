@@ -111,7 +111,7 @@ var strangers = map[string][]visit{
 	},
 	"GET /api/scripts":              noIDs,
 	"GET /api/scripts/{id}":         {{path: "/api/scripts/{S}"}},
-	"POST /api/scripts/{id}/resume": {{path: "/api/scripts/{S}/resume", body: `{"answer":"allow"}`}},
+	"POST /api/scripts/{id}/resume": {{path: "/api/scripts/{S}/resume", body: `{"answers":{"1-0":"allow"}}`}},
 	"POST /api/scripts/{id}/cancel": {{path: "/api/scripts/{S}/cancel"}},
 	"POST /api/scripts": {
 		{path: "/api/scripts", body: `{"source":"return (await tools.load_tool_history({uuid: '{U}'})).text()"}`},

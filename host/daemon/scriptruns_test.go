@@ -24,6 +24,16 @@ func (s *server) resume(id string, body api.ScriptAnswer) api.ScriptResult {
 	return decoded[api.ScriptResult](s.T, s.post("/api/scripts/"+id+"/resume", encode(s.T, body)))
 }
 
+// resumeAll answers all calls of a script that wait.
+func (s *server) resumeAll(id, word string) api.ScriptResult {
+	s.Helper()
+	body := api.ScriptAnswer{Answers: map[string]string{}}
+	for _, q := range decoded[api.ScriptRun](s.T, s.get("/api/scripts/"+id)).Card {
+		body.Answers[q.Key] = word
+	}
+	return s.resume(id, body)
+}
+
 // restarted stops the daemon and starts another on the same host.
 func (s *server) restarted() *server {
 	s.Helper()
@@ -94,12 +104,12 @@ text(done.map((d) => d.status).join() + " " + (random === Math.random()));`})
 	if run.Made[3].Code != "waiting" || len(run.Card) != 3 || run.Stored == 0 || run.Stored > 256<<10 || run.Result != nil || len(run.Made) != 4 || run.Made[0].Brief != "read_note(notes.txt)" {
 		t.Errorf("it shows %+v", run)
 	}
-	number := func(i int) string { return fmt.Sprint(run.Card[i].Number) }
+	number := func(i int) string { return run.Card[i].Key }
 	out = s.resume(out.Script, api.ScriptAnswer{Answers: map[string]string{number(0): "allow", number(1): "allow"}})
 	if out.State != "waiting" || len(out.Card) != 1 {
 		t.Fatalf("with one answer missing: %+v", out)
 	}
-	out = s.resume(out.Script, api.ScriptAnswer{Answer: "deny"})
+	out = s.resumeAll(out.Script, "deny")
 	if out.State != "done" || !out.OK || !strings.Contains(out.Text, "fulfilled,fulfilled,rejected false") {
 		t.Fatalf("%+v", out)
 	}
@@ -114,7 +124,7 @@ text(done.map((d) => d.status).join() + " " + (random === Math.random()));`})
 	if there(t, filepath.Join(work, "secret.txt")) {
 		t.Error("a denied call has run")
 	}
-	if a := s.post("/api/scripts/"+out.Script+"/resume", `{"answer":"allow"}`); a.status != 409 {
+	if a := s.post("/api/scripts/"+out.Script+"/resume", encode(t, api.ScriptAnswer{Answers: map[string]string{run.Card[2].Key: "allow"}})); a.status != 409 {
 		t.Errorf("answered twice: %d %s", a.status, a.body)
 	}
 	if run := decoded[api.ScriptRun](t, s.get("/api/scripts/"+out.Script)); run.Result == nil || run.State != "done" || run.Stored != 0 {
@@ -134,7 +144,7 @@ func TestFiftyWrites(t *testing.T) {
 		if out.State != "waiting" || len(out.Card) != 1 && len(out.Card) != 50 {
 			t.Fatalf("%s: %d %.500s", name, a.status, a.body)
 		}
-		if out = s.resume(out.Script, api.ScriptAnswer{Answer: "always"}); out.State != "done" || len(notesIn(t, work)) != 50 {
+		if out = s.resumeAll(out.Script, "always"); out.State != "done" || len(notesIn(t, work)) != 50 {
 			t.Errorf("%s: %+v, %d notes", name, out.Error, len(notesIn(t, work)))
 		}
 	}
@@ -149,16 +159,16 @@ func TestScriptsEnd(t *testing.T) {
 		t.Errorf("%+v", run)
 	}
 	for _, path := range []string{"/cancel", "/resume"} {
-		if a := s.post("/api/scripts/"+out.Script+path, `{"answer":"allow"}`); a.status != 409 {
+		if a := s.post("/api/scripts/"+out.Script+path, `{"answers":{"1-0":"allow"}}`); a.status != 409 {
 			t.Errorf("%s afterwards: %d %s", path, a.status, a.body)
 		}
 	}
 	if names := notesIn(t, work); len(names) != 0 {
 		t.Errorf("it has written %q", names)
 	}
-	for body, status := range map[string]int{`{"answer":"perhaps"}`: 400, `{}`: 400, `{"answers":{"77":"allow"}}`: 409, `{"answer":"deny"}`: 200} {
+	for body, status := range map[string]int{`{"answers":{"KEY":"perhaps"}}`: 400, `{}`: 400, `{"answer":"allow"}`: 400, `{"answers":{"77":"allow"}}`: 409, `{"answers":{"1":"allow"}}`: 409, `{"answers":{"KEY":"deny"}}`: 200} {
 		out, _ := s.script(testToken, api.ScriptBody{Source: "await tools.write_note({path: 'a.txt', text: 'x'})"})
-		if a := s.post("/api/scripts/"+out.Script+"/resume", body); a.status != status {
+		if a := s.post("/api/scripts/"+out.Script+"/resume", strings.ReplaceAll(body, "KEY", out.Card[0].Key)); a.status != status {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}

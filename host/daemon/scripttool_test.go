@@ -231,7 +231,7 @@ func TestOneCardInATurn(t *testing.T) {
 	if len(list.Scripts) != 2 || list.Scripts[0].State != "waiting" || !strings.Contains(end.Answer, "weir scripts show "+list.Scripts[0].ID) {
 		t.Fatalf("%s\n%+v", end.Answer, list)
 	}
-	if out := s.resume(list.Scripts[0].ID, api.ScriptAnswer{Answer: "allow"}); out.State != "done" || !strings.Contains(out.Text, "all written") {
+	if out := s.resumeAll(list.Scripts[0].ID, "allow"); out.State != "done" || !strings.Contains(out.Text, "all written") {
 		t.Errorf("%+v", out)
 	}
 }

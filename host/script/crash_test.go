@@ -37,6 +37,7 @@ type process struct {
 	points []string // where it could have ended so far
 	end    int      // the number of the point at which it ends, from 1; 0: never
 	kill   bool     // it does so by SIGKILL
+	tool   string   // the identity of the tools
 }
 
 // crashCache holds the compiled engine between the processes of TestKilled.
@@ -90,6 +91,16 @@ func (p *process) point(name string) error {
 		return errCrash
 	}
 	return nil
+}
+
+// identity returns that of the tools, and gives them another one that is not empty.
+func (p *process) identity(next string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if next != "" {
+		p.tool = next
+	}
+	return p.tool
 }
 
 func (p *process) dead() bool {
@@ -154,7 +165,7 @@ func (s *fakeSession) IngestAs(_ context.Context, _ tool.Spec, c tool.Call, whol
 
 func (s *fakeSession) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if c.Tool == "ask" || c.Tool == "write" && strings.Contains(string(c.Args), "asks") {
-		a, err := s.asks.Approve(ctx, approval.Request{CallID: c.ID, Tool: c.Tool, Args: c.Args, Identity: "1"})
+		a, err := s.asks.Approve(ctx, approval.Request{CallID: c.ID, Tool: c.Tool, Args: c.Args, Identity: s.p.identity("")})
 		if err != nil || a.Verdict == approval.Refuse {
 			return tool.Result{Err: tool.Errorf(tool.Denied, "", "no")}, nil
 		}
@@ -249,7 +260,7 @@ func (p *process) goOn(t testing.TB, id *string, source string) (s Status, err e
 		}
 		verdicts := map[int]Verdict{}
 		for _, q := range s.Card {
-			verdicts[q.Number] = Verdict{Allow: true, By: "me"}
+			verdicts[q.Number] = Verdict{Allow: true, By: "me", Digest: q.Digest}
 		}
 		if len(verdicts) == 0 {
 			return s, fmt.Errorf("it waits for nothing: %+v", s)

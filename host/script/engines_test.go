@@ -133,7 +133,7 @@ func TestRunTime(t *testing.T) {
 				break
 			}
 			time.Sleep(350 * time.Millisecond / time.Duration(1+s.Card[0].Number))
-			if err := p.Decide(t.Context(), "me", id, map[int]Verdict{s.Card[0].Number: {Allow: true}}); err != nil {
+			if err := p.Decide(t.Context(), "me", id, map[int]Verdict{s.Card[0].Number: {Allow: true, Digest: s.Card[0].Digest}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,6 +36,10 @@ type Question struct {
 	Digest   string `json:"digest"`
 }
 
+// Key names a question in an answer: the same call with other arguments, or of a tool that
+// was changed, has another one.
+func (q Question) Key() string { return fmt.Sprintf("%d-%.16s", q.Number, q.Digest) }
+
 // A Source says where an argument comes from.
 type Source struct {
 	Arg  string `json:"arg"`  // its name, or its JSON pointer
@@ -50,6 +55,8 @@ type Verdict struct {
 	Later bool `json:"later,omitempty"`
 	// By is the name of the person.
 	By string `json:"by,omitempty"`
+	// Digest is that of the Question that the person has seen; the answer is for no other.
+	Digest string `json:"digest"`
 }
 
 // An origin is a text that the script was given.

@@ -418,20 +418,45 @@ func (r *Runs) Decide(ctx context.Context, principal, id string, verdicts map[in
 }
 
 // Cancel ends a script. Calls that run are cancelled. The error is ErrNotFound where it has
-// ended.
+// ended otherwise, also meanwhile.
 func (r *Runs) Cancel(ctx context.Context, principal, id string) error {
-	s, _, err := r.journal.Get(ctx, principal, id)
-	if err != nil {
-		return err
+	for {
+		s, _, err := r.journal.Get(ctx, principal, id)
+		if err != nil {
+			return err
+		}
+		if !r.cancelActive(id) {
+			if err := r.cancelStored(s); err != nil {
+				return err
+			}
+			r.cancelActive(id) // a person may have answered meanwhile: its calls end
+			return nil
+		}
+		switch now, err := r.Wait(ctx, principal, id, 0); {
+		case err != nil:
+			return err
+		case now.State == journal.Cancelled:
+			return nil
+		case now.State.Ended():
+			return ErrNotFound
+		}
+		// It was put away at that moment, and is stored.
 	}
+}
+
+// cancelActive cancels a script that runs; false: it does not.
+func (r *Runs) cancelActive(id string) bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	a := r.active[id]
-	r.mu.Unlock()
 	if a != nil {
 		a.cancel(errCancelled)
-		_, err := r.Wait(ctx, principal, id, 0)
-		return err
 	}
+	return a != nil
+}
+
+// cancelStored ends a script of which nothing runs.
+func (r *Runs) cancelStored(s journal.Script) error {
 	var script Script
 	if err := json.Unmarshal(s.Script, &script); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (s Status) Request(now time.Time) (approval.Request, error) {
 func (s Status) Verdicts(a approval.Answer) map[int]Verdict {
 	out := map[int]Verdict{}
 	for _, q := range s.Card {
-		out[q.Number] = Verdict{Allow: a.Verdict != approval.Refuse, Later: a.Verdict == approval.Always, By: a.By}
+		out[q.Number] = Verdict{Allow: a.Verdict != approval.Refuse, Later: a.Verdict == approval.Always, By: a.By, Digest: q.Digest}
 	}
 	return out
 }

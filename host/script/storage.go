@@ -315,7 +315,7 @@ func (x *run) judge(w *want, verdict json.RawMessage) error {
 	if err := json.Unmarshal(verdict, w.verdict); err != nil {
 		return err
 	}
-	if v := w.verdict; v.Allow && v.Later && w.question != nil {
+	if v := w.verdict; v.Allow && v.Later && w.question != nil && v.Digest == w.question.Digest {
 		if x.Allowed == nil {
 			x.Allowed = map[string]string{}
 		}
@@ -418,7 +418,7 @@ func (s *storage) Approve(_ context.Context, r approval.Request) (approval.Answe
 		return approval.Answer{}, approval.ErrNoPerson
 	}
 	q := x.question(w, r)
-	if v := w.verdict; v != nil && w.question != nil && w.question.Digest == q.Digest {
+	if v := w.verdict; v != nil && v.Digest == q.Digest {
 		if !v.Allow {
 			return approval.Answer{Verdict: approval.Refuse, By: v.By}, nil
 		}

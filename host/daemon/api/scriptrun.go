@@ -43,8 +43,11 @@ type ScriptRun struct {
 
 // A ScriptQuestion is a call of a script that waits for a person.
 type ScriptQuestion struct {
-	// Number is what an answer names it by.
-	Number int    `json:"number"`
+	// Number is that of the call in the script.
+	Number int `json:"number"`
+	// Key is what an answer names it by. It changes with the call: its tool, arguments, and
+	// what the tool is.
+	Key    string `json:"key"`
 	Tool   string `json:"tool"`
 	Plugin string `json:"plugin,omitempty"`
 	// Why says what the tool can do and which setting asks.
@@ -71,9 +74,8 @@ const (
 
 // A ScriptAnswer is the body of POST /api/scripts/{id}/resume.
 type ScriptAnswer struct {
-	// Answer is for all calls that wait: allow, deny, or always, which allows later calls of
-	// the same tools by the same script, too. Empty: Answers has those of single calls.
-	Answer string `json:"answer,omitempty"`
-	// Answers are those of single calls, by their numbers.
+	// Answers are those to calls that wait, by their keys: allow, deny, or always, which
+	// allows later calls of the same tools by the same script, too. A call that is not named
+	// still waits. Empty: the script, which waits for nothing, goes on.
 	Answers map[string]string `json:"answers,omitempty"`
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -233,7 +232,7 @@ func (s *Scripts) resume(w http.ResponseWriter, r *http.Request) error {
 	case one.State.Ended():
 		return ended()
 	case len(one.Card) > 0 && len(verdicts) == 0:
-		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "allow"}, "always" or "deny"`, "the script waits for answers to %d calls", len(one.Card))
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, answers, "the script waits for answers to %d calls", len(one.Card))
 	}
 	if err := s.Decide(r.Context(), principal, id, verdicts); errors.Is(err, script.ErrNotFound) {
 		return ended()
@@ -248,28 +247,22 @@ func ended() error {
 	return api.Problemf(http.StatusConflict, "settled", "`weir scripts show` shows the script", "the script does not wait for that answer any more")
 }
 
-// verdictsOf returns the answers to the calls of a card.
+// answers is how answers are sent.
+const answers = `send {"answers": {"KEY": "allow"}}, "always" or "deny"`
+
+// verdictsOf returns the answers to calls of a card. One to a call that is not on it, or not
+// as the person has seen it, is for none of them.
 func verdictsOf(body api.ScriptAnswer, card []script.Question, by string) (map[int]script.Verdict, error) {
 	out := map[int]script.Verdict{}
-	for _, q := range card {
-		given, ok := body.Answers[strconv.Itoa(q.Number)]
-		if !ok {
-			given = body.Answer
-		}
-		switch given {
-		case api.ScriptAllow, api.ScriptAlways:
-			out[q.Number] = script.Verdict{Allow: true, Later: given == api.ScriptAlways, By: by}
-		case api.ScriptDeny:
-			out[q.Number] = script.Verdict{By: by}
-		case "":
-		default:
-			return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "allow"}, "always" or "deny"`, "%q is no answer", api.Clip(given, 40))
-		}
-	}
-	for n := range body.Answers {
-		if !slices.ContainsFunc(card, func(q script.Question) bool { return strconv.Itoa(q.Number) == n }) {
+	for key, given := range body.Answers {
+		i := slices.IndexFunc(card, func(q script.Question) bool { return q.Key() == key })
+		switch {
+		case !slices.Contains([]string{api.ScriptAllow, api.ScriptAlways, api.ScriptDeny}, given):
+			return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, answers, "%q is no answer", api.Clip(given, 40))
+		case i < 0:
 			return nil, ended()
 		}
+		out[card[i].Number] = script.Verdict{Allow: given != api.ScriptDeny, Later: given == api.ScriptAlways, By: by, Digest: card[i].Digest}
 	}
 	return out, nil
 }
@@ -281,12 +274,20 @@ func (s *Scripts) cancel(w http.ResponseWriter, r *http.Request) error {
 		return known(err)
 	}
 	if one.State.Ended() {
-		return ended()
+		return tooLate(one)
 	}
 	if err := s.Cancel(r.Context(), principal, id); errors.Is(err, script.ErrNotFound) {
-		return ended()
+		if one, err = s.Get(r.Context(), principal, id); err != nil {
+			return known(err)
+		}
+		return tooLate(one)
 	} else if err != nil {
 		return err
 	}
 	return s.show(w, r)
+}
+
+// tooLate is the problem of cancelling a script that has ended.
+func tooLate(s script.Status) error {
+	return api.Problemf(http.StatusConflict, "settled", "`weir scripts show` shows the script", "the script has ended already (%s)", string(s.State))
 }

@@ -52,7 +52,7 @@ func callsOf(s script.Status) []api.ScriptCall {
 
 func cardOf(card []script.Question) (out []api.ScriptQuestion) {
 	for _, q := range card {
-		one := api.ScriptQuestion{Number: q.Number, Tool: q.Tool, Plugin: q.Plugin, Why: q.Why, Args: q.Args}
+		one := api.ScriptQuestion{Number: q.Number, Key: q.Key(), Tool: q.Tool, Plugin: q.Plugin, Why: q.Why, Args: q.Args}
 		for _, from := range q.Sources {
 			one.Sources = append(one.Sources, api.ScriptSource{Arg: from.Arg, From: from.From, UUID: from.UUID})
 		}

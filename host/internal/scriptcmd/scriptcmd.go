@@ -196,38 +196,29 @@ type Answer struct {
 	Only []int
 }
 
-// body returns the answer as the daemon reads it. It is empty where the person has said
-// nothing.
-func (a Answer) body() (api.ScriptAnswer, error) {
-	word := ""
+// word returns the answer as the daemon reads it; empty: the person has said nothing.
+func (a Answer) word() (word string, err error) {
 	for _, one := range []struct {
 		given bool
 		word  string
 	}{{a.Allow, api.ScriptAllow}, {a.Always, api.ScriptAlways}, {a.Deny, api.ScriptDeny}} {
 		if one.given && word != "" {
-			return api.ScriptAnswer{}, msg.Usagef("write one of --allow, --always and --deny", "two answers are given")
+			return "", msg.Usagef("write one of --allow, --always and --deny", "two answers are given")
 		}
 		if one.given {
 			word = one.word
 		}
 	}
-	if len(a.Only) == 0 {
-		return api.ScriptAnswer{Answer: word}, nil
+	if len(a.Only) > 0 && word == "" {
+		return "", msg.Usagef("write one of --allow, --always and --deny", "the answer is missing")
 	}
-	if word == "" {
-		return api.ScriptAnswer{}, msg.Usagef("write one of --allow, --always and --deny", "the answer is missing")
-	}
-	out := api.ScriptAnswer{Answers: map[string]string{}}
-	for _, n := range a.Only {
-		out.Answers[strconv.Itoa(n)] = word
-	}
-	return out, nil
+	return word, nil
 }
 
 // Resume answers the calls of a script that wait, and returns what became of the script.
 // Without an answer it asks the person at the terminal.
 func (c Commands) Resume(ctx context.Context, d Daemon, given string, a Answer) (res api.ScriptResult, err error) {
-	body, err := a.body()
+	word, err := a.word()
 	if err != nil {
 		return res, err
 	}
@@ -239,24 +230,31 @@ func (c Commands) Resume(ctx context.Context, d Daemon, given string, a Answer) 
 	if err := d.Get(ctx, path(id, ""), &s); err != nil {
 		return res, err
 	}
-	if body.Answer == "" && len(body.Answers) == 0 && len(s.Card) > 0 {
+	body := onCard(word, s.Card, a.Only)
+	if word == "" && len(s.Card) > 0 {
 		if body, err = c.ask(s.Card); err != nil {
 			return res, err
 		}
-	}
-	if body.Answer != "" && len(s.Card) > 0 {
-		body = onCard(body.Answer, s.Card)
 	}
 	err = d.Post(ctx, path(id, "/resume"), body, &res)
 	return res, err
 }
 
-// onCard returns one answer to the calls that a person has seen, and to no others that
-// came since.
-func onCard(answer string, card []api.ScriptQuestion) api.ScriptAnswer {
+// onCard returns one answer to calls of a card as it was read, and to no others that came
+// since: to those with the numbers of only, or to all.
+func onCard(answer string, card []api.ScriptQuestion, only []int) api.ScriptAnswer {
 	out := api.ScriptAnswer{Answers: map[string]string{}}
 	for _, q := range card {
-		out.Answers[strconv.Itoa(q.Number)] = answer
+		if len(only) == 0 && answer != "" {
+			out.Answers[q.Key] = answer
+		}
+	}
+	for _, n := range only {
+		key := strconv.Itoa(n) // of a call that does not wait, as the daemon says
+		if i := slices.IndexFunc(card, func(q api.ScriptQuestion) bool { return q.Number == n }); i >= 0 {
+			key = card[i].Key
+		}
+		out.Answers[key] = answer
 	}
 	return out
 }
@@ -300,7 +298,7 @@ func (c Commands) ask(card []api.ScriptQuestion) (out api.ScriptAnswer, err erro
 		case !ok:
 			return out, msg.Usagef(without, "this asks a person, and no one answered")
 		case words[typed] != "":
-			return onCard(words[typed], card), nil
+			return onCard(words[typed], card, nil), nil
 		case typed == "e":
 			return c.each(card)
 		}
@@ -316,7 +314,7 @@ func (c Commands) each(card []api.ScriptQuestion) (api.ScriptAnswer, error) {
 		if strings.EqualFold(typed, "y") {
 			answer = api.ScriptAllow
 		}
-		out.Answers[strconv.Itoa(q.Number)] = answer
+		out.Answers[q.Key] = answer
 	}
 	return out, nil
 }

@@ -47,8 +47,8 @@ func waiting() *fake {
 			ScriptSummary: summary, Source: "const a = 1\nreturn a\x1b[2J",
 			Made: []api.ScriptCall{{Tool: "read_file", Brief: "read_file(notes.txt)", Produced: 12, UUID: "u-1"}},
 			Card: []api.ScriptQuestion{
-				{Number: 4, Tool: "send", Plugin: "mail", Why: "it can send data", Args: json.RawMessage(`{"body":"@result:u-1","to":"ann","tags":[1]}`), Sources: []api.ScriptSource{{Arg: "body", From: "lines 3-40 of read_file(notes.txt)", UUID: "u-1"}}},
-				{Number: 5, Tool: "send", Plugin: "mail", Why: "it can send data", Args: json.RawMessage(`{"to":"bob"}`)},
+				{Number: 4, Key: "4-a", Tool: "send", Plugin: "mail", Why: "it can send data", Args: json.RawMessage(`{"body":"@result:u-1","to":"ann","tags":[1]}`), Sources: []api.ScriptSource{{Arg: "body", From: "lines 3-40 of read_file(notes.txt)", UUID: "u-1"}}},
+				{Number: 5, Key: "5-b", Tool: "send", Plugin: "mail", Why: "it can send data", Args: json.RawMessage(`{"to":"bob"}`)},
 			},
 		},
 	}, post: api.ScriptResult{State: "done", ToolCallResult: api.ToolCallResult{OK: true, Text: "end"}}}
@@ -97,10 +97,10 @@ func TestResume(t *testing.T) {
 		answer Answer
 		want   string
 	}{
-		{Answer{Allow: true}, `{"answers":{"4":"allow","5":"allow"}}`},
-		{Answer{Always: true}, `{"answers":{"4":"always","5":"always"}}`},
-		{Answer{Deny: true}, `{"answers":{"4":"deny","5":"deny"}}`},
-		{Answer{Deny: true, Only: []int{5}}, `{"answers":{"5":"deny"}}`},
+		{Answer{Allow: true}, `{"answers":{"4-a":"allow","5-b":"allow"}}`},
+		{Answer{Always: true}, `{"answers":{"4-a":"always","5-b":"always"}}`},
+		{Answer{Deny: true}, `{"answers":{"4-a":"deny","5-b":"deny"}}`},
+		{Answer{Deny: true, Only: []int{5}}, `{"answers":{"5-b":"deny"}}`},
 		{Answer{Allow: true, Deny: true}, ""},
 		{Answer{Only: []int{5}}, ""},
 		{Answer{}, ""}, // there is no terminal
@@ -128,7 +128,7 @@ func TestEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := c.each(run.Card)
-	if text, _ := json.Marshal(got); err != nil || string(text) != `{"answers":{"4":"allow","5":"deny"}}` {
+	if text, _ := json.Marshal(got); err != nil || string(text) != `{"answers":{"4-a":"allow","5-b":"deny"}}` {
 		t.Errorf("%s %v", text, err)
 	}
 }

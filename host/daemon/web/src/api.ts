@@ -895,7 +895,6 @@ export interface Retried {
 }
 
 export interface ScriptAnswer {
-  answer?: string;
   answers?: Record<string, string> | null;
 }
 
@@ -922,6 +921,7 @@ export interface ScriptList {
 
 export interface ScriptQuestion {
   arguments: unknown;
+  key: string;
   number: number;
   plugin?: string;
   sources?: ScriptSource[] | null;

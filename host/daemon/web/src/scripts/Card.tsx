@@ -19,9 +19,9 @@ export function Card({ card, answer }: { card: ScriptQuestion[]; answer: (body: 
   return (
     <section class="approval" aria-label={title}>
       <h2>{title}</h2>
-      <ol class="asked">{card.map((q) => <li key={q.number}><Question q={q} />{card.length > 1 && <div class="row">{(["allow", "deny"] as const).map((word) => <Button key={word} disabled={!armed} aria-label={`${family(`scriptOne_${word}`)} ${q.number}`} onClick={() => give({ answers: { [q.number]: word } })}>{family(`scriptOne_${word}`)}</Button>)}</div>}</li>)}</ol>
+      <ol class="asked">{card.map((q) => <li key={q.number}><Question q={q} />{card.length > 1 && <div class="row">{(["allow", "deny"] as const).map((word) => <Button key={word} disabled={!armed} aria-label={`${family(`scriptOne_${word}`)} ${q.number}`} onClick={() => give({ answers: { [q.key]: word } })}>{family(`scriptOne_${word}`)}</Button>)}</div>}</li>)}</ol>
       <p class="note">{t("scriptAlways")}</p>
-      <div class="row">{answers.map((word) => <Button key={word} kind={word === "allow" ? "main" : "quiet"} disabled={!armed} onClick={() => give({ answers: Object.fromEntries(card.map((q) => [q.number, word])) })}>{family(`scriptAll_${word}`)}</Button>)}</div>
+      <div class="row">{answers.map((word) => <Button key={word} kind={word === "allow" ? "main" : "quiet"} disabled={!armed} onClick={() => give({ answers: Object.fromEntries(card.map((q) => [q.key, word])) })}>{family(`scriptAll_${word}`)}</Button>)}</div>
     </section>
   );
 }

@@ -66,7 +66,7 @@ function One({ id }: { id: string }) {
         {s.conversation_id && <a href={to("ask", [s.conversation_id])}>{t("itsTalk")}</a>}
       </p>
       {trouble && <ProblemBox alert message={trouble} />}
-      {(s.card?.length || 0) > 0 && <Card key={s.card!.map((q) => q.number).join()} card={s.card!} answer={(body) => act("resume", body)} />}
+      {(s.card?.length || 0) > 0 && <Card key={s.card!.map((q) => q.key).join()} card={s.card!} answer={(body) => act("resume", body)} />}
       {s.result && <Result s={s} />}
       <section aria-labelledby="source">
         <h2 id="source">{t("scriptSource")}</h2>
