@@ -124,7 +124,7 @@ test-clients: plugins toolchains ## try the daemon with clients from npm, if npm
 	@GO="$(GO)" host/daemon/clients/run.sh
 
 .PHONY: test-page
-test-page: plugins toolchains build ## try the page in Chromium, if it is found (CI=true installs it)
+test-page: plugins toolchains build page-gallery ## try the page in Chromium, if it is found (CI=true installs it)
 	@host/daemon/web/journeys/run.sh
 
 .PHONY: vulncheck
@@ -214,6 +214,15 @@ eval-scripts: ## measure what a script saves against direct calls; hostile scrip
 .PHONY: kill-scripts
 kill-scripts: ## kill the process of a script before and after everything that it stores, calls and resumes (some 380 times, a minute)
 	@WEIR_KILL_EVERYWHERE=1 $(GO) test -count=1 -v -run 'TestKilled$$' ./host/script | grep -v '^=== \|^{'
+
+# The page with the gallery of its components, which no release has.
+.PHONY: page-gallery
+page-gallery:
+	@$(GO) run ./host/daemon/web/bundle -dir host/daemon/web -gallery build/page
+
+.PHONY: run-gallery
+run-gallery: plugins page-gallery ## start the daemon with the gallery of the page's components at \#/gallery
+	$(GO) run -overlay build/page/overlay.json ./host/cmd/weir serve --addr $(ADDR)
 
 .PHONY: bench-page
 bench-page: plugins toolchains build ## time the page: a conversation of 300 turns, a result of 5 MB (half a minute, quiet machine, Chromium)

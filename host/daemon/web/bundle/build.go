@@ -21,8 +21,15 @@ var libraries = map[string]string{
 	"marked":               "marked.js",
 }
 
-// build returns the files of the page by name, made from the sources in dir/src.
-func build(dir string) (map[string][]byte, error) {
+// The page as everybody has it, and with the gallery of its components.
+const (
+	everybody = "app.tsx"
+	gallery   = "gallery/page.tsx"
+)
+
+// build returns the files of the page by name, made from the sources in dir/src. The code
+// begins at start.
+func build(dir, start string) (map[string][]byte, error) {
 	src, err := filepath.Abs(filepath.Join(dir, "src"))
 	if err != nil {
 		return nil, err
@@ -38,9 +45,12 @@ func build(dir string) (map[string][]byte, error) {
 		alias[name] = filepath.Join(src, "lib", file)
 	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(src, "app.tsx"), filepath.Join(src, "style.css")},
-		Outdir:      filepath.Join(src, "out"), // names the results; nothing is written
-		Bundle:      true, MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
+		EntryPointsAdvanced: []api.EntryPoint{
+			{InputPath: filepath.Join(src, start), OutputPath: "app"},
+			{InputPath: filepath.Join(src, "style.css"), OutputPath: "style"},
+		},
+		Outdir: filepath.Join(src, "out"), // names the results; nothing is written
+		Bundle: true, MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 		Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		JSX: api.JSXAutomatic, JSXImportSource: "preact", Alias: alias,
 		TsconfigRaw: "{}", // what tsc alone needs changes nothing here

@@ -14,7 +14,7 @@ import (
 
 // dist has what the sources give: go generate ./host/daemon/web writes it.
 func TestDistIsCurrent(t *testing.T) {
-	want, err := build("..")
+	want, err := build("..", everybody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,26 @@ func TestDistIsCurrent(t *testing.T) {
 	}
 	if all := slices.Sorted(maps.Keys(want)); !slices.Equal(names, all) {
 		t.Errorf("dist has %v; the sources give %v: go generate ./host/daemon/web", names, all)
+	}
+}
+
+// What only tests and developers look at is not in what everybody loads.
+func TestGalleryIsApart(t *testing.T) {
+	files, err := build("..", gallery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dist, err := os.ReadFile("../dist/app.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Components", "panic: closed", "CallCard, "} {
+		if !bytes.Contains(files["app.js"], []byte(text)) {
+			t.Errorf("the page with its gallery has no %q", text)
+		}
+		if bytes.Contains(dist, []byte(text)) {
+			t.Errorf("dist has %q of the gallery", text)
+		}
 	}
 }
 

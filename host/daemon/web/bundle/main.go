@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -11,20 +12,31 @@ import (
 
 func main() {
 	dir := flag.String("dir", ".", "the folder that has src and dist")
+	with := flag.String("gallery", "", "a folder to write the page with its gallery to, and overlay.json that puts it in the place of dist; dist is left alone")
 	flag.Parse()
-	if err := run(*dir); err != nil {
+	if err := run(*dir, *with); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run puts what build returns in the place of the files of dist.
-func run(dir string) error {
-	files, err := build(dir)
+// run puts what build returns in the place of the files of dist, or of the folder for the
+// page with its gallery.
+func run(dir, with string) error {
+	dist, start := filepath.Join(dir, "dist"), everybody
+	if with != "" {
+		start = gallery
+	}
+	files, err := build(dir, start)
 	if err != nil {
 		return err
 	}
-	dist := filepath.Join(dir, "dist")
+	if with != "" {
+		if files["overlay.json"], err = overlay(dist, with, files); err != nil {
+			return err
+		}
+		dist = with
+	}
 	if err := os.RemoveAll(dist); err != nil {
 		return err
 	}
@@ -37,4 +49,19 @@ func run(dir string) error {
 		}
 	}
 	return nil
+}
+
+// overlay returns what `go build -overlay` reads to take the files of with for those of dist.
+func overlay(dist, with string, files map[string][]byte) ([]byte, error) {
+	replace := map[string]string{}
+	for name := range files {
+		was, err := filepath.Abs(filepath.Join(dist, name))
+		if err != nil {
+			return nil, err
+		}
+		if replace[was], err = filepath.Abs(filepath.Join(with, name)); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(map[string]any{"Replace": replace})
 }

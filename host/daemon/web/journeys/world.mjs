@@ -126,28 +126,37 @@ path = "./strangers"
   return weir;
 }
 
-// startWorld opens everything. visit gives a page in a browser of someone new, and
-// leave closes all of them. No page may have had an error, or have asked anyone but the
-// daemon; close tells.
+// startWorld opens everything. visit gives a page that remembers nothing; with options it
+// is in a browser of someone else, which takes a second longer to open. leave closes all
+// of them. No page may have had an error, or have asked anyone but the daemon; close tells.
 export async function startWorld(more) {
   const model = await startModel();
   const weir = await startWeir(model, more);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: flags });
   const wrong = [];
   const world = { model, weir, browser };
-  world.leave = () => Promise.all(browser.contexts().map((context) => context.close()));
-  world.visit = async (options = {}, address = weir.address) => {
-    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options });
-    context.on('weberror', (e) => wrong.push(String(e.error())));
-    context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
-    context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
-    if (process.env.PAGE_FILES) await fromDisk(context, weir.url, process.env.PAGE_FILES);
+  let usual; // the context of visits without options
+  world.leave = async () => {
+    for (const page of usual?.pages() ?? []) await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await usual?.clearCookies();
+    await Promise.all([...(usual?.pages() ?? []), ...browser.contexts().filter((context) => context !== usual)].map((x) => x.close()));
+  };
+  world.visit = async (options, address = weir.address) => {
+    const context = options ? await open(options) : usual ??= await open({});
     const page = await context.newPage();
     page.setDefaultTimeout(Number(process.env.PATIENCE ?? 60000));
     await page.goto(address || weir.url);
     if (address) await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
     return page;
   };
+  async function open({ files = process.env.PAGE_FILES, ...options }) {
+    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options });
+    context.on('weberror', (e) => wrong.push(String(e.error())));
+    context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
+    context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
+    if (files) await fromDisk(context, weir.url, files);
+    return context;
+  }
   world.close = async () => {
     await browser.close();
     await weir.stop('SIGTERM');
@@ -171,12 +180,18 @@ async function fromDisk(context, url, folder) {
   });
 }
 
-// violations are what axe finds in the page as it is now, in one line each.
-export async function violations(page) {
-  await page.evaluate(await axe);
-  return page.evaluate(async () => (await globalThis.axe.run(document, { resultTypes: ['violations'] })).violations
-    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`));
+// gallery is the folder of the page that has the gallery of its components.
+export const gallery = join(root, 'build', 'page');
+
+// violations are what axe finds in the page as it is now by all or some rules, in one line each.
+export async function violations(page, rules) {
+  if (!await page.evaluate(() => Boolean(globalThis.axe))) await page.evaluate(await axe);
+  return page.evaluate(async (runOnly) => (await globalThis.axe.run(document, { resultTypes: ['violations'], ...runOnly && { runOnly } })).violations
+    .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`), rules);
 }
+
+// colours are the rules of axe whose outcome depends on the colour scheme.
+export const colours = ['color-contrast', 'link-in-text-block'];
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

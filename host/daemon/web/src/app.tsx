@@ -1,28 +1,5 @@
-// The start of the page.
-import { effect } from "@preact/signals";
-import { render } from "preact";
-import { exchange, keepToken, logOut, refused, told, token, whoAmI } from "./core/daemon";
-import { beat, pulse } from "./core/pulse";
-import { go, to } from "./core/route";
-import { refresh } from "./ask/state";
-import { Shell } from "./shell";
+// The page as everybody has it.
+import { start } from "./start";
+import { views } from "./views";
 
-// logIn takes a token or a code out of the address, and of the history with it.
-async function logIn(): Promise<void> {
-  const hash = new URLSearchParams(location.hash.slice(1)), given = hash.get("token"), code = hash.get("code"), old = hash.get("c");
-  if (given || code) go(location.pathname, { replace: true });
-  if (old) go(to("ask", [old]), { replace: true }); // an address of an earlier page
-  if (given) keepToken(given);
-  if (code) await exchange(code).catch((err) => { if (!token.value) refused.value = told(err); });
-}
-
-await logIn();
-addEventListener("hashchange", () => { if (/^#(token|code|c)=/.test(location.hash)) logIn(); });
-effect(() => { if (refused.value && token.peek()) { logOut(); } });
-effect(() => {
-  if (!token.value) { pulse.value = null; return; }
-  whoAmI().catch(() => {});
-  refresh();
-  beat();
-});
-render(<Shell />, document.body);
+start(views);

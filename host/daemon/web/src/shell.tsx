@@ -15,9 +15,9 @@ import { Dialog } from "./parts/Dialog";
 import { Icon } from "./parts/Icon";
 import { Live } from "./parts/Live";
 import { useKeys } from "./parts/use";
-import { type View, views } from "./views";
+import type { View } from "./views";
 
-export function Shell() {
+export function Shell({ views }: { views: View[] }) {
   const help = useSignal(false);
   useEffect(() => { document.documentElement.lang = lang.value === "zh" ? "zh-CN" : "en"; }, [lang.value]);
   useKeys({ "?": () => { help.value = true; } });

@@ -4,7 +4,6 @@ import type { ComponentType } from "preact";
 import { Account } from "./account/Account";
 import { Ask } from "./ask/Ask";
 import { Clients } from "./clients/Clients";
-import { Gallery } from "./gallery/Gallery";
 import { Plugins } from "./plugins/Plugins";
 import { Results } from "./results/Results";
 import { Scripts } from "./scripts/Scripts";
@@ -30,6 +29,5 @@ export const views: View[] = [
   { name: "traces", View: Traces },
   { name: "clients", View: Clients, operator: true },
   { name: "settings", View: Settings, operator: true, low: true },
-  { name: "gallery", View: Gallery, hidden: true },
   { name: "account", View: Account, low: true },
 ];

@@ -1,9 +1,7 @@
-// Each component in the states that it can be in, for whoever changes it and for tests. No
-// entry of the rail leads here.
+// Each component in the states that it can be in, for whoever changes it and for tests.
 import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import type { Approval, ModelStep, ModelTested, Trace } from "../api";
-import { t } from "../core/words";
 import { ApprovalBox } from "../ask/Approval";
 import { CallCard } from "../ask/CallCard";
 import { type CallState, type Result, Turn } from "../ask/turn";
@@ -55,8 +53,8 @@ const trace = {
 } as unknown as Trace;
 
 const asked = [
-  { number: 1, tool: "http_request", plugin: "http_request", why: "POST api.example", arguments: { url: "api.example", body: "@result:01a2" }, sources: [{ argument: "body", from: "lines 3–40 of read_file(notes.txt)", uuid: "01a2" }] },
-  { number: 2, tool: "write_file", why: "[approvals] 1", arguments: { path: "a.txt", times: 3 } },
+  { number: 1, key: "1-0", tool: "http_request", plugin: "http_request", why: "POST api.example", arguments: { url: "api.example", body: "@result:01a2" }, sources: [{ argument: "body", from: "lines 3–40 of read_file(notes.txt)", uuid: "01a2" }] },
+  { number: 2, key: "2-0", tool: "write_file", why: "[approvals] 1", arguments: { path: "a.txt", times: 3 } },
 ];
 
 const steps = [{ name: "describe", ok: true, elapsed_ms: 12 }, { name: "question", ok: true, elapsed_ms: 812, first_token_ms: 300 }, { name: "tools", ok: false, elapsed_ms: 90, message: "no call", hint: "as text" }] as ModelStep[];
@@ -66,7 +64,7 @@ export function Gallery() {
   const ticked = useSignal(true);
   return (
     <main class="page">
-      <h1>{t("gallery")}</h1>
+      <h1 lang="en">Components</h1>
       <Part name="Button"><div class="row"><Button kind="main">main</Button><Button>quiet</Button><Button kind="danger">danger</Button><Button kind="bare">bare</Button><Button disabled>disabled</Button><Button aria-pressed>pressed</Button></div></Part>
       <Part name="Field, Tick, Choice"><div class="row"><Field label="label" value="text" help="help" /><Tick label="tick" checked={ticked.value} onChange={(e) => { ticked.value = e.currentTarget.checked; }} /><Choice label="choice" options={[{ value: "a", text: "a" }]} /></div></Part>
       <Part name="CutMap">

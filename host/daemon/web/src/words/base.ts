@@ -35,7 +35,6 @@ export const base = {
   view_account: ["Account", "账户"],
   view_more: ["More", "更多"],
   otherLanguage: ["中文", "English"],
-  gallery: ["Components", "组件"],
   noView: ["There is no such page.", "没有这个页面。"],
   draining: ["The daemon is stopping: it takes no new questions.", "守护进程正在停止，不再接受新的提问。"],
   keyList: ["Keys", "快捷键"],
