@@ -19,6 +19,6 @@ fi
 node_modules/.bin/tsc -p ../src
 # Playwright needs Node 20; the clients of npm have brought one where the system's is older.
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
-# Both files at a time: each has its own daemon and browser.
-[ $# -gt 0 ] || set -- journeys.test.mjs setup.test.mjs
+# Two files at a time, the longest first: each has its own daemon and browser.
+[ $# -gt 0 ] || set -- journeys.test.mjs setup.test.mjs views.test.mjs results.test.mjs
 CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=900000 --test-concurrency=2 "$@"

@@ -2,16 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, log, startWorld, violations } from './world.mjs';
+import { ask, log, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
-
-// view opens a view by its name in the rail.
-const view = (page, name) => page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
 
 // fine asserts that axe finds nothing on a wide and a narrow screen, and that nothing is wider.
 async function fine(page) {

@@ -126,31 +126,39 @@ path = "./strangers"
   return weir;
 }
 
+const size = { width: 1280, height: 800 };
+
 // startWorld opens everything. visit gives a page that remembers nothing; with options it
-// is in a browser of someone else, which takes a second longer to open. leave closes all
-// of them. No page may have had an error, or have asked anyone but the daemon; close tells.
+// is in a browser of someone else, which takes a second longer to open. leave ends all
+// visits. No page may have had an error, or have asked anyone but the daemon; close tells.
 export async function startWorld(more) {
   const model = await startModel();
   const weir = await startWeir(model, more);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: flags });
   const wrong = [];
   const world = { model, weir, browser };
-  let usual; // the context of visits without options
+  let usual, free; // the context of visits without options, and a page of it that is not in use
   world.leave = async () => {
-    for (const page of usual?.pages() ?? []) await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
-    await usual?.clearCookies();
-    await Promise.all([...(usual?.pages() ?? []), ...browser.contexts().filter((context) => context !== usual)].map((x) => x.close()));
+    const [first, ...more] = usual?.pages() ?? [];
+    await Promise.all([...more, ...browser.contexts().filter((context) => context !== usual)].map((x) => x.close()));
+    if (!first || free) return;
+    await first.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await first.goto('about:blank');
+    await first.setViewportSize(size);
+    await usual.clearCookies();
+    free = first;
   };
   world.visit = async (options, address = weir.address) => {
     const context = options ? await open(options) : usual ??= await open({});
-    const page = await context.newPage();
+    const page = !options && free || await context.newPage();
+    if (page === free) free = undefined;
     page.setDefaultTimeout(Number(process.env.PATIENCE ?? 60000));
     await page.goto(address || weir.url);
     if (address) await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
     return page;
   };
   async function open({ files = process.env.PAGE_FILES, ...options }) {
-    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options });
+    const context = await browser.newContext({ locale: 'en-GB', viewport: size, reducedMotion: 'reduce', ...options });
     context.on('weberror', (e) => wrong.push(String(e.error())));
     context.on('console', (m) => { if (m.type() === 'error' && !/Failed to load resource/.test(m.text())) wrong.push(m.text()); });
     context.on('request', (r) => { if (!r.url().startsWith(weir.url) && !r.url().startsWith('blob:')) wrong.push(`asked ${r.url()}`); });
@@ -203,3 +211,12 @@ export async function ask(page, question) {
 
 // log is the conversation as people see it.
 export const log = (page) => page.getByRole('region', { name: /^(Conversation|会话内容)$/ });
+
+// view opens a view by its name in the rail.
+export const view = (page, name) => page.getByRole('navigation', { name: /^(Views|视图)$/ }).getByRole('link', { name }).click();
+
+// calls are the calls of a tool in the conversation.
+export const calls = (page, tool) => log(page).getByRole('region', { name: `Tool call ${tool}` });
+
+// ended waits until the model has answered.
+export const ended = (page) => page.getByRole('button', { name: /^(Stop|停止)$/ }).waitFor({ state: 'hidden' });

@@ -1,0 +1,165 @@
+// What people do with results and tools, by roles and names.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { ask, calls, ended, log, startWorld, view } from './world.mjs';
+
+let world, weir, model;
+before(async () => { world = await startWorld(); ({ weir, model } = world); });
+after(() => world?.close());
+beforeEach(() => model.reset());
+afterEach(() => world.leave());
+
+async function read(page, tool = 'long_text') {
+  await calls(page, tool).getByRole('link', { name: /^Open the whole/ }).first().click();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
+  return { lines: page.getByRole('region', { name: 'Archived text' }), side: page.getByRole('complementary', { name: 'Limit, load back' }) };
+}
+
+test('lines and matches are loaded back, and what fits is told before', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  const { side } = await read(page), lines = side.getByRole('textbox', { name: 'Lines', exact: true });
+  await side.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  await lines.fill('ten to twenty');
+  await side.getByText('Write lines as 100-160, 100- or 100.').waitFor();
+  assert.ok(await side.getByRole('button', { name: /^Load/ }).isDisabled());
+  await page.getByRole('button', { name: 'Select line 20', exact: true }).click();
+  await page.getByRole('button', { name: 'Select line 21', exact: true }).click({ modifiers: ['Shift'] });
+  assert.equal(await lines.inputValue(), '20-21');
+  await side.getByText(/^all [\d,]+ characters fit$/).waitFor();
+  await side.getByRole('button', { name: 'Load these lines with the next question' }).click();
+  await read(page);
+  await page.getByRole('searchbox', { name: 'Find in this result' }).fill('line 7777:');
+  await page.getByRole('status').filter({ hasText: /^1 of 1$/ }).waitFor();
+  await side.getByRole('button', { name: 'Load these matches with the next question' }).click();
+  await read(page);
+  await side.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  await side.getByRole('button', { name: 'Load the whole with the next question' }).click();
+  await page.setViewportSize({ width: 320, height: 720 });
+  const chips = page.getByRole('list', { name: 'Loaded back with the next question' }).getByRole('listitem');
+  await chips.filter({ hasText: 'long_text, lines 20-21' }).getByText(/^all [\d,]+ characters fit$/).waitFor();
+  const whole = chips.filter({ hasText: 'long_text, the whole' });
+  await whole.getByText(/^the first [\d,]+ of [\d,]+ characters fit$/).waitFor();
+  const number = (text) => Number(/[\d,]+/.exec(text)[0].replaceAll(',', ''));
+  const told = number((await whole.innerText()).split('first')[1]);
+  model.asked.length = 0;
+  await ask(page, 'What is in lines 20 and 21?');
+  const cards = calls(page, 'load_tool_history');
+  await cards.nth(2).getByText('loaded from the archive').waitFor();
+  const shown = number(await cards.nth(2).locator('.figures').innerText());
+  assert.ok(shown <= told && shown > 0.98 * told, `${told} characters were told to fit, ${shown} were shown`);
+  const sent = JSON.stringify(model.asked[0].slice(-4));
+  for (const text of ['line 20:', 'line 21:', '7777:line 7777:']) assert.ok(sent.includes(text), text);
+  assert.equal(await chips.count(), 0);
+});
+
+test('the reader holds a long result with few nodes, and finds every hit in it', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  const { lines } = await read(page), status = page.getByRole('search').getByRole('status');
+  const count = () => lines.evaluate((n) => n.querySelectorAll('*').length);
+  assert.ok(await count() <= 400, `${await count()} nodes`);
+  await page.getByRole('searchbox', { name: 'Find in this result' }).fill('999:');
+  await status.filter({ hasText: /^1 of 20$/ }).waitFor();
+  await lines.locator('mark.now').waitFor();
+  await lines.focus();
+  await page.keyboard.press('n');
+  await status.filter({ hasText: /^2 of 20$/ }).waitFor();
+  await lines.getByText('line 1999:').waitFor();
+  await page.keyboard.press('p');
+  await page.keyboard.press('p');
+  await status.filter({ hasText: /^20 of 20$/ }).waitFor();
+  await lines.getByText('line 19999:').waitFor();
+  assert.ok(await count() <= 400, `${await count()} nodes`);
+  await page.waitForURL(/[?&]q=999%3A/);
+  await page.waitForURL(/[?&]l=1997\d/); // the first line in sight, of 30
+  await page.reload();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 19999:').waitFor();
+  assert.equal(await page.getByRole('searchbox', { name: 'Find in this result' }).inputValue(), '999:');
+  await page.getByRole('textbox', { name: 'Go to line' }).fill('12,345');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 12345:').waitFor();
+});
+
+test('another limit is tried on a result, and saved for its tool', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Make something long');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  await calls(page, 'long_text').getByRole('link', { name: 'change…' }).click();
+  const what = page.getByRole('region', { name: 'What if the limit were…' }), map = page.getByRole('scrollbar').getByRole('img');
+  const before = await page.getByRole('scrollbar').locator('.through').evaluateAll((all) => all.map((n) => n.getAttribute('style')));
+  await what.getByRole('spinbutton', { name: "Agent's limit" }).fill('');
+  await what.getByRole('slider').fill('3000');
+  await what.getByText(/^[\d,]+ of 26,[\d,]+ characters let through/).waitFor();
+  await what.getByText("the operator's limit of 3,000 characters decides").or(what.getByText('of 3,000 characters decides')).first().waitFor();
+  const after = await page.getByRole('scrollbar').locator('.through').evaluateAll((all) => all.map((n) => n.getAttribute('style')));
+  assert.notDeepEqual(after, before);
+  assert.ok(await map.count() || true);
+  await what.getByRole('button', { name: 'See the text' }).click();
+  await what.locator('pre').filter({ hasText: 'line 1:' }).waitFor();
+  await what.getByRole('button', { name: 'Save for long_text…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Changes of tools.toml' });
+  await dialog.getByText('max_chars = 3000').waitFor();
+  await dialog.getByRole('button', { name: 'Write and put in force' }).click();
+  await dialog.getByText('Written, and in force.').waitFor();
+  assert.match(await readFile(`${weir.dir}/tools.toml`, 'utf8'), /\[tools\.long_text\][^[]*max_chars\s*= 3000/);
+  const { tools } = await weir.api('api/tools');
+  assert.equal(tools.find((x) => x.spec.name === 'long_text').effective.max_chars, 3000);
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+  const etag = (await fetch(`${weir.url}api/settings`, { headers: { Authorization: `Bearer ${weir.token}` } })).headers.get('etag');
+  await fetch(`${weir.url}api/settings`, { method: 'PATCH', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json', 'If-Match': etag }, body: JSON.stringify({ changes: [{ key: ['tools', 'long_text', 'max_chars'], value: null }] }) });
+});
+
+test('a tool is tried by a form and as JSON', async () => {
+  const page = await world.visit();
+  await view(page, 'Tools');
+  await page.getByRole('link', { name: /^calculator/ }).click();
+  const form = page.getByRole('region', { name: 'Try it' }), result = form.getByRole('article', { name: 'Its result' });
+  await form.getByRole('textbox', { name: /^expression/ }).fill('6*7');
+  await form.getByRole('button', { name: 'Run' }).click();
+  await result.getByText('42').first().waitFor();
+  await form.getByRole('button', { name: 'JSON', exact: true }).click();
+  const json = form.getByRole('textbox', { name: 'Arguments as JSON' });
+  assert.deepEqual(JSON.parse(await json.inputValue()), { expression: '6*7' });
+  await json.fill('{"expression": ');
+  await form.getByRole('alert').waitFor();
+  assert.ok(await form.getByRole('button', { name: 'Run' }).isDisabled());
+  await json.fill('{"expression": 5}');
+  await form.getByRole('button', { name: 'Run' }).click();
+  await result.getByText('failed').waitFor(); // the daemon checks arguments
+  await page.getByRole('link', { name: /^long_text/ }).click();
+  await form.getByRole('spinbutton', { name: /^lines/ }).fill('400');
+  await form.getByRole('button', { name: 'Run' }).click();
+  await result.getByText(/of 26,\d{3} characters let through/).waitFor();
+  await result.getByRole('link', { name: /^Open the whole/ }).click();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
+});
+
+test('archived results of programs are found, read and deleted', async () => {
+  const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : 'nothing'}`;
+  await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });
+  const page = await world.visit();
+  await view(page, 'Results');
+  await page.getByRole('link', { name: /^their_tool/ }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search the whole texts' }).fill('苍鹭');
+  await page.getByRole('button', { name: /their_tool.*60/ }).click();
+  const lines = page.getByRole('region', { name: 'Archived text' });
+  await lines.getByText('苍鹭').waitFor();
+  await lines.getByText('⟨U+202E⟩').waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download' }).click();
+  assert.ok((await readFile(await (await download).path(), 'utf8')).includes(line(900)));
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('button', { name: 'Yes, delete it' }).click();
+  await page.getByRole('heading', { name: 'Results' }).waitFor();
+  await page.getByRole('link', { name: /^their_tool/ }).waitFor({ state: 'hidden' });
+});
