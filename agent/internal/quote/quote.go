@@ -8,7 +8,8 @@
 //
 //   - the text of the call: what was between its first and its last character, or
 //   - in any form that the recogniser knows, a call of the same tool with the same
-//     argument values.
+//     argument values, or
+//   - the whole code of a script that calls tools.
 //
 // A quotation does not run. The model is asked once whether it means the call. It
 // confirms by an id that it gets with the question, which a text that was written
@@ -128,6 +129,12 @@ func (b *Book) Holds(c Call, tools *parse.Set) bool {
 	if b.readCalls(tools); len(b.keys) > 0 && b.keys[c.Key()] {
 		return true
 	}
+	if code := scriptOf(c); code != "" {
+		b.compare()
+		if slices.ContainsFunc(b.compared, func(t string) bool { return strings.Contains(t, code) }) {
+			return true
+		}
+	}
 	if c.Text == "" {
 		return false
 	}
@@ -137,6 +144,16 @@ func (b *Book) Holds(c Call, tools *parse.Set) bool {
 	}
 	b.compare()
 	return slices.ContainsFunc(b.compared, func(t string) bool { return holdsText(t, text, name) })
+}
+
+// scriptOf returns the code of a call of run_script as it is compared; empty: the call is
+// of another tool, or its code calls no tools.
+func scriptOf(c Call) string {
+	var args struct{ Code string }
+	if c.Tool != tool.RunScript || json.Unmarshal(c.Args, &args) != nil || !strings.Contains(args.Code, "tools") {
+		return ""
+	}
+	return compare(args.Code)
 }
 
 // readCalls reads the calls in the texts that were added since the last time.
