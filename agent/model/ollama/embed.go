@@ -38,11 +38,11 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	}
 	var answer struct {
 		Embeddings [][]float32 `json:"embeddings"`
-		Tokens     int         `json:"prompt_eval_count"`
+		Tokens     wire.Tokens `json:"prompt_eval_count"`
 	}
 	empty := func(v []float32) bool { return len(v) == 0 }
 	if json.Unmarshal(data, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
 		return agent.Embeddings{}, peer.Garbage(tool.Textf("not one vector for each text"))
 	}
-	return agent.Embeddings{Vectors: answer.Embeddings, Usage: agent.Usage{Prompt: max(answer.Tokens, 0)}, Model: m.cfg.EmbeddingModel}, nil
+	return agent.Embeddings{Vectors: answer.Embeddings, Usage: agent.Usage{Prompt: int(answer.Tokens)}, Model: m.cfg.EmbeddingModel}, nil
 }

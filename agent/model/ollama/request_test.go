@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -154,7 +155,7 @@ func TestDroppedPromptIsReported(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []Warning
-			end, _ := json.Marshal(piece{Done: true, Prompt: c.counted, Completion: 1})
+			end, _ := json.Marshal(piece{Done: true, Prompt: wire.Tokens(c.counted), Completion: 1})
 			m := serve(t, showQwen, lines(text("Hi"), string(end)), func(cfg *Config) {
 				cfg.Warn = func(w Warning) { got = append(got, w) }
 			})

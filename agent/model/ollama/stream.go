@@ -15,13 +15,13 @@ import (
 
 // A piece is one line of an answer.
 type piece struct {
-	Error      string  `json:"error"`
-	Model      string  `json:"model"`
-	Message    message `json:"message"`
-	Done       bool    `json:"done"`
-	DoneReason string  `json:"done_reason"`
-	Prompt     int     `json:"prompt_eval_count"`
-	Completion int     `json:"eval_count"`
+	Error      string      `json:"error"`
+	Model      string      `json:"model"`
+	Message    message     `json:"message"`
+	Done       bool        `json:"done"`
+	DoneReason string      `json:"done_reason"`
+	Prompt     wire.Tokens `json:"prompt_eval_count"`
+	Completion wire.Tokens `json:"eval_count"`
 }
 
 // open asks and reads up to the first delta that can be delivered.
@@ -81,7 +81,7 @@ func (p piece) end(calls int) agent.Delta {
 		d.Finish = agent.FinishCalls
 	}
 	if p.Prompt > 0 || p.Completion > 0 {
-		d.Usage = &agent.Usage{Prompt: p.Prompt, Completion: p.Completion}
+		d.Usage = &agent.Usage{Prompt: int(p.Prompt), Completion: int(p.Completion)}
 	}
 	return d
 }

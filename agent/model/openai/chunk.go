@@ -49,12 +49,22 @@ type part struct {
 }
 
 type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Prompt     wire.Tokens `json:"prompt_tokens"`
+	Completion wire.Tokens `json:"completion_tokens"`
+	CacheHit   wire.Tokens `json:"prompt_cache_hit_tokens"` // DeepSeek
 	Details    struct {
-		Cached int `json:"cached_tokens"`
+		Cached wire.Tokens `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+}
+
+// UnmarshalJSON returns no error: what is no usage counts nothing.
+func (u *usage) UnmarshalJSON(raw []byte) error {
+	type plain usage
+	var p plain
+	if json.Unmarshal(raw, &p) == nil {
+		*u = usage(p)
+	}
+	return nil
 }
 
 // text reads a string, a list of text parts, or, for arguments, an object,
@@ -114,7 +124,7 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 	if c.Model != "" {
 		a.model = string(c.Model)
 	}
-	if c.Usage != nil {
+	if c.Usage != nil && c.Usage.Prompt+c.Usage.Completion > 0 {
 		a.usage = c.Usage.count()
 	}
 	d := agent.Delta{Model: a.model}
@@ -236,5 +246,5 @@ func (p *pending) call() *tool.Call {
 }
 
 func (u *usage) count() *agent.Usage {
-	return &agent.Usage{Prompt: u.Prompt, Completion: u.Completion, CachedPrompt: max(u.CacheHit, u.Details.Cached)}
+	return &agent.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion), CachedPrompt: int(max(u.CacheHit, u.Details.Cached))}
 }

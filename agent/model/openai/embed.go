@@ -39,8 +39,8 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
 		Usage struct {
-			Prompt int `json:"prompt_tokens"`
-			Total  int `json:"total_tokens"`
+			Prompt wire.Tokens `json:"prompt_tokens"`
+			Total  wire.Tokens `json:"total_tokens"`
 		} `json:"usage"`
 	}
 	garbage := peer.Garbage(tool.Textf("not one vector for each text"))
@@ -54,6 +54,6 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 		}
 		out[d.Index] = d.Embedding
 	}
-	used := agent.Usage{Prompt: max(cmp.Or(answer.Usage.Prompt, answer.Usage.Total), 0)}
+	used := agent.Usage{Prompt: int(cmp.Or(answer.Usage.Prompt, answer.Usage.Total))}
 	return agent.Embeddings{Vectors: out, Usage: used, Model: m.cfg.EmbeddingModel}, nil
 }

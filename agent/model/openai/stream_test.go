@@ -103,6 +103,23 @@ func TestMissingIDsAreMadeUp(t *testing.T) {
 	}
 }
 
+// A count of tokens that is none takes nothing from the answer.
+func TestCountsThatAreNone(t *testing.T) {
+	for usage, want := range map[string]*agent.Usage{
+		`{"prompt_tokens":-5,"completion_tokens":1000000000000000000000000000000}`:    nil,
+		`{"prompt_tokens":"many","completion_tokens":1.5}`:                            {Completion: 1},
+		`{"prompt_tokens":12.0,"completion_tokens":1000000000000000}`:                 {Prompt: 12},
+		`{"prompt_tokens":7,"completion_tokens":5,"prompt_tokens_details":"unknown"}`: nil,
+		`"none"`: nil, `[1]`: nil, `3`: nil,
+	} {
+		m := serve(t, modeltest.SSE(events(delta("content", "Hi"), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":`+usage+`}`, done)))
+		got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
+		if err != nil || got.Text != "Hi" || !cmp.Equal(got.Usage, want) {
+			t.Errorf("%s: %q, %+v, %v; want %+v", usage, got.Text, got.Usage, err, want)
+		}
+	}
+}
+
 func TestServerThatDoesNotStream(t *testing.T) {
 	m := serve(t, modeltest.Say("application/json; charset=utf-8", `{"choices":[{"index":0,"message":{"content":"Hi","tool_calls":[{"id":"a","function":{"name":"clock","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
 	got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
