@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -31,21 +32,28 @@ func (s *Script) Snapshot() ([]byte, error) {
 		return nil, ErrBroken
 	}
 	image := s.runtime.image
-	changed := make([]byte, (len(memory)/chunk+7)/8)
-	var content []byte
+	var changes []int // numbers of the chunks that differ
 	for i := 0; i*chunk < len(memory); i++ {
-		at, end := i*chunk, (i+1)*chunk
-		if at >= len(image) || !bytes.Equal(memory[at:end], image[at:end]) {
-			changed[i/8] |= 1 << (i % 8)
-			content = append(content, memory[at:end]...)
+		if at, end := i*chunk, (i+1)*chunk; at >= len(image) || !bytes.Equal(memory[at:end], image[at:end]) {
+			changes = append(changes, i)
 		}
 	}
-	body := binary.LittleEndian.AppendUint32(nil, uint32(len(memory)/chunk))
-	body = binary.LittleEndian.AppendUint32(body, uint32(s.lines))
-	body = binary.LittleEndian.AppendUint64(body, uint64(s.left))
-	body = append(body, s2.EncodeBetter(nil, append(changed, content...))...)
+	marks := (len(memory)/chunk + 7) / 8
+	plain := make([]byte, marks, marks+len(changes)*chunk)
+	for _, i := range changes {
+		plain[i/8] |= 1 << (i % 8)
+		plain = append(plain, memory[i*chunk:(i+1)*chunk]...)
+	}
+	out := make([]byte, head+fixed+s2.MaxEncodedLen(len(plain)))
+	body := out[head:]
+	binary.LittleEndian.PutUint32(body, uint32(len(memory)/chunk))
+	binary.LittleEndian.PutUint32(body[4:], uint32(s.lines))
+	binary.LittleEndian.PutUint64(body[8:], uint64(s.left))
+	body = body[:fixed+len(s2.Encode(body[fixed:], plain))]
 	sum := sha256.Sum256(body)
-	return append(append(append([]byte(nil), s.runtime.digest[:]...), sum[:]...), body...), nil
+	copy(out, s.runtime.digest[:])
+	copy(out[sha256.Size:], sum[:])
+	return slices.Clone(out[:head+len(body)]), nil
 }
 
 // Resume returns a script as it was when the snapshot was made. Errors are ErrSnapshot and
