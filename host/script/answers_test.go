@@ -1,6 +1,7 @@
 package script
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/script/journal"
@@ -55,6 +56,29 @@ func TestAnswersAreForTheToolThatWasSeen(t *testing.T) {
 	decide(t, p, id, asked[0], Verdict{Allow: true, Later: true})
 	if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Done || len(happened(t, dir)) != 2 {
 		t.Errorf("with an answer to all calls of the tool: %+v %v", s, err)
+	}
+}
+
+// A script of a backup does nothing more: what it did after the backup is not in it.
+func TestScriptsOfABackupEnd(t *testing.T) {
+	dir := t.TempDir()
+	p := boot(t, dir, 0, Options{})
+	id, _ := card(t, p, "await tools.write({n: 1}); await tools.ask({n: 2}); await tools.write({n: 3})")
+	p.close(t)
+	p = boot(t, dir, 0, Options{})
+	defer p.close(t)
+	if err := journal.MarkRestored(t.Context(), p.db); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Wait(t.Context(), "me", id, 0)
+	if err != nil || s.State != journal.Cancelled || s.Outcome.Result.Err == nil || !strings.Contains(s.Outcome.Result.Err.Error(), "backup") || len(s.Calls) != 2 {
+		t.Errorf("%+v %v", s, err)
+	}
+	if done := happened(t, dir); len(done) != 1 {
+		t.Errorf("it did %v", done)
 	}
 }
 

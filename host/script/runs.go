@@ -150,10 +150,14 @@ func (r *Runs) commit(point string, write func() error) error {
 }
 
 // Recover goes on with the scripts of earlier processes, except those that wait for a
-// person.
+// person. Those of a backup end.
 func (r *Runs) Recover(ctx context.Context) error {
 	list, err := r.journal.Unfinished(ctx)
 	for _, s := range list {
+		if s.Runtime == journal.Restored {
+			err = errors.Join(err, r.endStored(s, tool.Errorf(tool.Cancelled, "see what it has done before you run it again", "the script was under way when the backup was made; no script goes on from a backup")))
+			continue
+		}
 		r.spawn(s)
 	}
 	return err
@@ -426,7 +430,7 @@ func (r *Runs) Cancel(ctx context.Context, principal, id string) error {
 			return err
 		}
 		if !r.cancelActive(id) {
-			if err := r.cancelStored(s); err != nil {
+			if err := r.endStored(s, tool.Errorf(tool.Cancelled, "", "the script was cancelled")); err != nil {
 				return err
 			}
 			r.cancelActive(id) // a person may have answered meanwhile: its calls end
@@ -455,8 +459,8 @@ func (r *Runs) cancelActive(id string) bool {
 	return a != nil
 }
 
-// cancelStored ends a script of which nothing runs.
-func (r *Runs) cancelStored(s journal.Script) error {
+// endStored ends a script of which nothing runs.
+func (r *Runs) endStored(s journal.Script, why *tool.Error) error {
 	var script Script
 	if err := json.Unmarshal(s.Script, &script); err != nil {
 		return err
@@ -467,7 +471,7 @@ func (r *Runs) cancelStored(s journal.Script) error {
 			return err
 		}
 	}
-	out, _ := x.end(tool.Errorf(tool.Cancelled, "", "the script was cancelled"))
+	out, _ := x.end(why)
 	defer r.changed.Send()
 	return r.end(x, s, out, errCancelled)
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // entries are the names of a folder, but for the lock.
@@ -45,6 +48,45 @@ func TestExchangeIsTakenBack(t *testing.T) {
 	}
 	if got := entriesOf(t, data); !slices.Equal(got, []string{".restore-1", "token"}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// A script that was under way when a backup was made does not go on from it.
+func TestScriptsOfABackup(t *testing.T) {
+	scripts := func(dir string) (*sqlite.DB, *journal.Journal) {
+		db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, archiveName)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := journal.Open(t.Context(), db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db, j
+	}
+	from, to, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "b.gz")
+	db, j := scripts(from)
+	if err := j.Add(t.Context(), journal.Script{ID: "s", Principal: "me", Script: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(t.Context(), config.Paths{Data: from, Archive: filepath.Join(from, archiveName)}, file, "1", false, func(tool.Text) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Restore(t.Context(), config.Paths{Data: to}, file, false); err != nil {
+		t.Fatal(err)
+	}
+	for dir, runtime := range map[string]string{from: "", to: journal.Restored} {
+		db, j := scripts(dir)
+		list, err := j.Unfinished(t.Context())
+		if err != nil || len(list) != 1 || list[0].Runtime != runtime {
+			t.Errorf("%s: %+v %v; want the runtime %q", dir, list, err, runtime)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/script/journal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -49,8 +51,25 @@ func Restore(ctx context.Context, p config.Paths, file string, replace bool) (in
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return info, "", msg.Usagef("the data folder is as it was", "the backup's archive cannot be used: %s", strings.ReplaceAll(err.Error(), temp+string(filepath.Separator), ""))
 	}
+	if err := endScripts(ctx, filepath.Join(temp, archiveName)); err != nil {
+		return info, "", msg.Problemf(msg.Storage, "the data folder is as it was", "the scripts of the backup cannot be ended: %s", strings.ReplaceAll(err.Error(), temp+string(filepath.Separator), ""))
+	}
 	before, err = exchange(p.Data, temp, old, names)
 	return info, before, err
+}
+
+// endScripts sees to it that no script of a backup goes on: it would do again what it did
+// after the backup was made.
+func endScripts(ctx context.Context, file string) (err error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return journal.MarkRestored(ctx, db)
 }
 
 // content lists the entries of a data folder that a restore would replace.

@@ -259,6 +259,25 @@ func (j *Journal) End(ctx context.Context, s Script) error {
 	})
 }
 
+// Restored is the Runtime of a script that came out of a backup: no engine has it.
+const Restored = "restored"
+
+// MarkRestored gives Restored to all scripts that have not ended: what they did after the
+// backup was made is not in it, and going on could do it twice.
+func MarkRestored(ctx context.Context, db *sqlite.DB) error {
+	if err := db.Migrate(ctx, Schema()); err != nil {
+		return err
+	}
+	var mark *sqlite.Statement
+	if err := db.PrepareAll(ctx, map[**sqlite.Statement]string{&mark: "UPDATE scripts SET runtime = ? WHERE state IN ('running', 'waiting')"}); err != nil {
+		return sqlite.Wrap(ctx, "opening the scripts", err)
+	}
+	return sqlite.Wrap(ctx, "marking the scripts of a backup", db.Commit(ctx, 0, func(b *sqlite.Batch) error {
+		_, err := b.Exec(mark, Restored)
+		return err
+	}))
+}
+
 const columns = `id, principal, conversation_id, state, created_at, updated_at, runtime, outcome, script, kept,
 	(SELECT count(*) FROM script_wants w WHERE w.script_id = scripts.id AND w.question <> '' AND w.verdict = '')`
 
