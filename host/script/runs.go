@@ -226,6 +226,7 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
 	if err != nil || s.State.Ended() || s.State == journal.Waiting && !slices.ContainsFunc(wants, decided) {
 		return err
 	}
+	s.Snapshot = nil // many scripts may wait for their turn
 	var script Script
 	if err := json.Unmarshal(s.Script, &script); err != nil {
 		return err

@@ -335,10 +335,7 @@ func (x *run) resume(s journal.Script, rows []journal.Want) func(context.Context
 		if s.Runtime == "" {
 			return x.start(ctx)
 		}
-		if err := x.enter(ctx); err != nil {
-			return state, err
-		}
-		if err := x.wake(ctx, s); err != nil {
+		if err := x.back(ctx); err != nil { // reads the snapshot when there is room for it
 			return state, err
 		}
 		x.store.steps, x.store.saved = 0, 0
