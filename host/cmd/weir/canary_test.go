@@ -150,6 +150,16 @@ secrets = ["TAVILY_API_KEY"]
 	secrets["TOKEN"] = token
 	out := map[string]string{}
 	ask := func(method, path, body string) { asAnybody(t, out, at.URL, token, method, path, body) }
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // a plugin without a manifest is asked for its tools, a server for its own
+		now := map[string]string{}
+		asAnybody(t, now, at.URL, token, "GET", "/api/tools", "")
+		if all := now["GET /api/tools "]; strings.Contains(all, `"servlet__fetch_page"`) && strings.Contains(all, `"living__refuse"`) {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("the tools are not there: " + log.String())
+		}
+	}
 	ask("POST", "/api/chat", `{"message":"hello","conversation_id":"talk"}`)
 	ask("POST", "/api/chat", `{"message":"hello","model":"n"}`)
 	ask("POST", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hello"}]}`)
