@@ -38,6 +38,9 @@ type process struct {
 	end    int      // the number of the point at which it ends, from 1; 0: never
 	kill   bool     // it does so by SIGKILL
 	tool   string   // the identity of the tools
+	// stopAt is the number of the point at which the process is asked to stop; 0: never.
+	stopAt  int
+	stopped sync.WaitGroup
 }
 
 // crashCache holds the compiled engine between the processes of TestKilled.
@@ -82,6 +85,9 @@ func (p *process) point(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.points = append(p.points, name)
+	if len(p.points) == p.stopAt {
+		p.stopped.Go(p.halt)
+	}
 	if p.end > 0 && len(p.points) >= p.end {
 		if p.kill {
 			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Kill() == nil {
@@ -91,6 +97,18 @@ func (p *process) point(name string) error {
 		return errCrash
 	}
 	return nil
+}
+
+// halt is a stop of the process, after which it is gone.
+func (p *process) halt() {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	p.Stop(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.end == 0 || p.end > len(p.points) {
+		p.end = len(p.points)
+	}
 }
 
 // identity returns that of the tools, and gives them another one that is not empty.
@@ -359,6 +377,32 @@ func TestCrashes(t *testing.T) {
 	if wanted := []string{"before save", "after save", "before begin", "after begin", "before answer", "after answer", "before effect", "after effect", "before snapshot", "before resume", "after resume", "before decide", "after decide", "before end", "after end", "before add", "after add"}; !slices.Equal(slices.Sorted(maps.Keys(kinds)), slices.Sorted(slices.Values(wanted))) {
 		t.Errorf("the points are %v", kinds)
 	}
+}
+
+// TestCrashesAtAStop: the process is asked to stop at a point, and ends while it stops, or
+// after it has stopped. Another one comes to the same answer, and no effect happens twice.
+func TestCrashesAtAStop(t *testing.T) {
+	inMemory(t)
+	_, points := replay(t, t.TempDir(), crashing)
+	unknown, stops := 0, 0
+	for at := 1; at <= len(points); at += 3 {
+		for _, later := range []int{0, 1, 3} {
+			dir, end := t.TempDir(), 0
+			if later > 0 {
+				end = at + later
+			}
+			p := boot(t, dir, end, Options{Patience: -1})
+			p.stopAt = at
+			var id string
+			_, _ = p.goOn(t, &id, crashing) // it ends with an error, or because the process does
+			p.stopped.Wait()
+			stops++
+			p.close(t)
+			s, _ := replay(t, dir, crashing)
+			unknown += checkCrashed(t, fmt.Sprintf("stopped at %d of %d (%s), %d more", at, len(points), points[at-1], later), dir, s, 1)
+		}
+	}
+	t.Logf("%d stops, %d outcomes unknown", stops, unknown)
 }
 
 // TestKilled is TestCrashes with processes that are killed. They are this program, which

@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/web"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -199,7 +200,8 @@ func (a *App) hostWarnings(s config.Settings, untrusted []string) []tool.Text {
 	if len(untrusted) > 0 {
 		out = append(out, config.Untrusted(untrusted, a.Paths))
 	}
-	return append(out, config.Warnings(s, a.Host)...)
+	out = append(out, config.Warnings(s, a.Host)...)
+	return append(out, offer.Problems(s.Scripts, func(name string) bool { _, ok := a.Host.Tool(name); return ok })...)
 }
 
 // grants returns the grants of the configuration as it is now. A configuration file

@@ -2,6 +2,7 @@ package offer
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -20,6 +21,23 @@ func (t *Tools) granted() (out []*named.Script) {
 		}
 		if s, err := named.Read(set.Folder, name, set.Tools[name]); err == nil {
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Problems returns why granted scripts are not offered; none: all are. taken reports
+// whether another tool has a name.
+func Problems(set Settings, taken func(name string) bool) (out []tool.Text) {
+	for _, name := range slices.Sorted(maps.Keys(set.Tools)) {
+		_, err := named.Read(set.Folder, name, set.Tools[name])
+		switch {
+		case taken(name):
+			out = append(out, tool.Textf("the script %s is no tool: another tool has its name; rename one of them", name))
+		case errors.Is(err, named.ErrChanged):
+			out = append(out, tool.Textf("the script %s is no tool: it has been changed since it was granted; read it, and grant it again in [scripts.tools]", name))
+		case err != nil:
+			out = append(out, tool.Textf("the script %s is no tool: %s; correct it, or remove it from [scripts.tools]", name, err))
 		}
 	}
 	return out
