@@ -122,7 +122,12 @@ test('another limit is tried on a result, and saved for its tool', async () => {
 test('a tool is tried by a form and as JSON', async () => {
   const page = await world.visit();
   await view(page, 'Tools');
+  await page.getByRole('link', { name: /^long_text/ }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('arithmetic');
+  await page.getByRole('link', { name: /^long_text/ }).waitFor({ state: 'hidden' });
   await page.getByRole('link', { name: /^calculator/ }).click();
+  await page.getByRole('searchbox', { name: 'Find tools by what they do' }).fill('');
   const form = page.getByRole('region', { name: 'Try it' }), result = form.getByRole('article', { name: 'Its result' });
   await form.getByRole('textbox', { name: /^expression/ }).fill('6*7');
   await form.getByRole('button', { name: 'Run' }).click();

@@ -11,6 +11,7 @@ import { Button } from "../parts/Button";
 import { Field } from "../parts/Field";
 import { Marked } from "../parts/Marked";
 import { ProblemBox } from "../parts/Problem";
+import { useKeys } from "../parts/use";
 import { Reader } from "./Reader";
 
 const pageRows = 50, typed = 300;
@@ -38,6 +39,7 @@ function All() {
     const timer = setTimeout(() => getJSON<Found>(`api/archives/search?limit=100&q=${encodeURIComponent(q)}`).then((f) => { if (!over) { found.value = f; problem.value = null; } }, (err: Problem) => { if (!over) problem.value = err; }), typed);
     return () => { over = true; clearTimeout(timer); };
   }, [words.value]);
+  useKeys({ "/": () => document.getElementById("search-texts")?.focus() });
   const tools = [...new Set((rows.value || []).map((r) => r.tool))];
   return (
     <main class="page">
@@ -47,7 +49,7 @@ function All() {
       </header>
       <p class="note">{t("resultsHelp")}</p>
       <form class="row" role="search" onSubmit={(e) => e.preventDefault()}>
-        <Field class="grow" label={t("searchTexts")} hideLabel type="search" placeholder={t("searchTexts")} value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
+        <Field id="search-texts" class="grow" label={t("searchTexts")} hideLabel type="search" placeholder={t("searchTexts")} value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
         {(tools.length > 1 || tool.value) && <span class="tabs">{(tool.value ? [tool.value] : tools).map((name) => <Button key={name} aria-pressed={tool.value === name} onClick={() => { tool.value = tool.value === name ? "" : name; }}>{name}</Button>)}</span>}
       </form>
       {problem.value && problem.value.code !== unreachable && <ProblemBox alert message={told(problem.value)} />}

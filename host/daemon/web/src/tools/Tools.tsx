@@ -11,7 +11,7 @@ import { Field } from "../parts/Field";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
-import { useAsked } from "../parts/use";
+import { useAsked, useKeys } from "../parts/use";
 import { Try } from "./Try";
 
 export function Tools() {
@@ -19,12 +19,13 @@ export function Tools() {
   const { data, problem } = useAsked(() => getJSON<ToolList>(q ? `api/tools?query=${encodeURIComponent(q)}` : "api/tools"), [q, pulse.value?.tools]);
   const one = useAsked(async () => (name ? await getJSON<PluginToolInfo>(`api/tools/${encodeURIComponent(name)}`) : null), [name, pulse.value?.tools, pulse.value?.configuration]);
   const tools = data?.tools || [];
+  useKeys({ "/": () => document.getElementById("find-tool")?.focus() });
   return (
     <main class={`two ${name ? "chosen" : ""}`}>
       <nav class="list" aria-label={t("tools")}>
         <h1>{t("tools")}</h1>
         <p class="note">{t("toolsHelp")}</p>
-        <Field class="grow once" label={t("findTool")} hideLabel type="search" placeholder={t("findTool")} value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
+        <Field id="find-tool" class="grow once" label={t("findTool")} hideLabel type="search" placeholder={t("findTool")} value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
         {problem && problem.code !== "unreachable" && <ProblemBox alert message={told(problem)} />}
         {data && !tools.length && <p class="note">{t(q ? "noToolFits" : "noTools")}</p>}
         <ul>{tools.map((x) => <li key={x.spec.name}><Row x={x} here={x.spec.name === name} /></li>)}</ul>

@@ -43,7 +43,7 @@ export const base = {
   keySearch: ["search conversations", "搜索会话"],
   keyHelp: ["show these keys", "显示快捷键"],
   keyHits: ["next and previous hit in a result", "结果中的下一处和上一处匹配"],
-  keyFind: ["find in a result", "在结果中查找"],
+  keyFind: ["find a tool or a result, or in a result", "查找工具或结果，或在结果中查找"],
   keyGo: ["go to a line of a result", "转到结果的某一行"],
   keyLoad: ["to the button that loads back", "转到加载按钮"],
   keySelect: ["select lines of a result", "选择结果的行"],
