@@ -243,8 +243,32 @@ func (b *builder) splitNames() {
 				b.add(i, inName, part)
 			}
 		})
+		if verb := b.doing(t.Name); verb != "" {
+			b.add(i, inName, verb)
+		}
 		b.flush(i)
 	}
+}
+
+// doing returns the verb of a name that says who does it, as read of document_reader,
+// if a description has the verb, else "". Stems keep the two apart.
+func (b *builder) doing(name string) string {
+	var last string
+	eachWord(name, func(w string) { last = w })
+	base, ok := strings.CutSuffix(last, "er")
+	if !ok || !isLatin(last) {
+		return ""
+	}
+	verbs := []string{base, base + "e"}
+	if n := len(base); n > 3 && base[n-1] == base[n-2] {
+		verbs = append(verbs, base[:n-1]) // getter
+	}
+	for _, verb := range verbs {
+		if b.plain(verb) {
+			return verb
+		}
+	}
+	return ""
 }
 
 // parts splits a word into at most most known words, the longest first.

@@ -90,6 +90,32 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A name that says who does it is found by what it does.
+func TestNamesThatSayWhoDoesIt(t *testing.T) {
+	x := New([]Tool{
+		{Name: "trial_places", Description: "Places of a clinical trial. Outcomes: get these elsewhere."},
+		{Name: "trial_getter", Description: "Details about a clinical trial that is registered."},
+		{Name: "sheet_colors", Description: "Colors in a spreadsheet. Numbers: analyze these elsewhere."},
+		{Name: "sheet_analyzer", Description: "Numbers in a spreadsheet that is stored."},
+	})
+	for query, first := range map[string]string{"get the clinical trial": "trial_getter", "analyze the spreadsheet": "sheet_analyzer"} {
+		if got := find(x, query); len(got) == 0 || got[0] != first {
+			t.Errorf("%q finds %v; %s has to be first", query, got, first)
+		}
+	}
+}
+
+// A paper or a contract is a document; a document need not be a paper.
+func TestKindsOfDocuments(t *testing.T) {
+	x := New([]Tool{{Name: "sum", Description: "Add numbers."}, {Name: "open_document", Description: "Read a document."}, {Name: "list_papers", Description: "List papers."}})
+	if got := find(x, "read the contract"); len(got) == 0 || got[0] != "open_document" {
+		t.Errorf("a contract finds %v", got)
+	}
+	if got := find(x, "open the document"); len(got) != 1 {
+		t.Errorf("a document finds %v", got)
+	}
+}
+
 // Every tool is first by its name, in any spelling, and alone in a sentence.
 func TestFindByName(t *testing.T) {
 	x := New(shop())
