@@ -175,8 +175,11 @@ func (d *Daemon) Drain(ctx context.Context) error {
 // An Aside describes requests to a model that are not part of a turn's own loop.
 type Aside = turns.Aside
 
-// Recover goes on with the scripts that earlier processes have not ended, in the background.
-func (d *Daemon) Recover(ctx context.Context) error { return d.runs.Recover(ctx) }
+// Recover goes on with the scripts that earlier processes have not ended, in the background,
+// and removes the engines from the folder engines that no script needs. Empty: there is none.
+func (d *Daemon) Recover(ctx context.Context, engines string) error {
+	return d.runs.Recover(ctx, engines)
+}
 
 // Aside returns the model m, named name, for such requests.
 func (d *Daemon) Aside(a Aside, name string, m Model) agent.Model { return d.turns.Aside(a, name, m) }

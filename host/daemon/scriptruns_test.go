@@ -50,7 +50,7 @@ func (s *server) restarted() *server {
 	srv := httptest.NewServer(d.Handler())
 	s.Cleanup(srv.Close)
 	s.Cleanup(func() { d.Drain(context.Background()) })
-	if err := d.Recover(s.Context()); err != nil {
+	if err := d.Recover(s.Context(), ""); err != nil {
 		s.Fatal(err)
 	}
 	return &server{s.T, srv.URL, s.host, d, s.model}

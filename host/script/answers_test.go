@@ -70,7 +70,7 @@ func TestScriptsOfABackupEnd(t *testing.T) {
 	if err := journal.MarkRestored(t.Context(), p.db); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Recover(t.Context()); err != nil {
+	if err := p.Recover(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	s, err := p.Wait(t.Context(), "me", id, 0)

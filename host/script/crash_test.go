@@ -269,7 +269,7 @@ func (p *process) goOn(t testing.TB, id *string, source string) (s Status, err e
 		if *id, err = p.Start(t.Context(), Script{Source: source, Scope: mine, CallID: "c"}); err != nil {
 			return s, err
 		}
-	} else if *id = list[0].ID; p.Recover(t.Context()) != nil {
+	} else if *id = list[0].ID; p.Recover(t.Context(), "") != nil {
 		return s, errCrash
 	}
 	for {

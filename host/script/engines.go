@@ -142,6 +142,21 @@ func (k *KeptEngines) Keep(e *scriptvm.Runtime) error {
 	return nil
 }
 
+// removeEngines removes the engines from a folder that are not needed, and what a crash
+// has left. A folder that is not there has none.
+func removeEngines(dir string, needed func(digest string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if !needed(e.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // Close closes the engines that were opened from the folder.
 func (k *KeptEngines) Close() error {
 	k.mu.Lock()

@@ -85,6 +85,61 @@ func TestEngineOfAnotherWeir(t *testing.T) {
 	}
 }
 
+// TestEnginesAreRemoved: at a start the engines are kept that stored scripts need, and
+// no others.
+func TestEnginesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	engines := filepath.Join(dir, "engines")
+	p := boot(t, dir, 0, Options{Patience: -1})
+	defer func() { p.close(t) }()
+	if err := p.Recover(t.Context(), engines); err != nil {
+		t.Fatal("no folder:", err)
+	}
+	runner, err := p.runner(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := runner.WithEngines(NewKeptEngines(engines, runner.engine, scriptvm.Options{}))
+	p.Runs.runner = func(context.Context) (*Runner, error) { return kept, nil }
+	id, err := p.Start(t.Context(), Script{Source: "await tools.ask({n: 1}); return 'end'", Scope: mine, CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Waiting {
+		t.Fatal(s.State, err)
+	}
+	for _, name := range []string{"1234", "new-56"} {
+		if err := os.MkdirAll(filepath.Join(engines, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() (names []string) {
+		if err := p.Recover(t.Context(), engines); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(engines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	if got := left(); len(got) != 1 || got[0] != runner.engine.Digest() {
+		t.Errorf("a script waits, and the engines are %v", got)
+	}
+	if err := p.Cancel(t.Context(), "me", id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(t.Context(), "me", id, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); len(got) != 0 {
+		t.Errorf("no script waits, and the engines are %v", got)
+	}
+}
+
 // TestChangedState: a state that was changed on the disk is refused, and nothing of the
 // script runs.
 func TestChangedState(t *testing.T) {

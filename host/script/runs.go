@@ -150,9 +150,18 @@ func (r *Runs) commit(point string, write func() error) error {
 }
 
 // Recover goes on with the scripts of earlier processes, except those that wait for a
-// person. Those of a backup end.
-func (r *Runs) Recover(ctx context.Context) error {
+// person. Those of a backup end. Engines that no script needs are removed from the folder
+// engines, in which KeptEngines has kept them; empty: there is none.
+func (r *Runs) Recover(ctx context.Context, engines string) error {
 	list, err := r.journal.Unfinished(ctx)
+	if err == nil && engines != "" {
+		needed := func(digest string) bool {
+			return slices.ContainsFunc(list, func(s journal.Script) bool { return s.Runtime == digest })
+		}
+		if err := removeEngines(engines, needed); err != nil {
+			r.log.Warn("engines that no script needs cannot be removed", "error", err)
+		}
+	}
 	for _, s := range list {
 		if s.Runtime == journal.Restored {
 			err = errors.Join(err, r.endStored(s, tool.Errorf(tool.Cancelled, "see what it has done before you run it again", "the script was under way when the backup was made; no script goes on from a backup")))

@@ -137,7 +137,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if err == nil {
 		close(a.opened)
 		if o.Stays {
-			err = a.Daemon.Recover(ctx)
+			err = a.Daemon.Recover(ctx, a.enginesFolder())
 		}
 	}
 	if o.Stays && o.Source.Getenv("GOGC") == "" {

@@ -31,13 +31,16 @@ func (a *App) scripts(ctx context.Context) (*script.Runner, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.runtime, e.kept = runtime, script.NewKeptEngines(filepath.Join(a.Paths.Data, "engines"), runtime, engineOptions(a.Paths.Cache, settings))
+		e.runtime, e.kept = runtime, script.NewKeptEngines(a.enginesFolder(), runtime, engineOptions(a.Paths.Cache, settings))
 	}
 	if o := settings.Options(); e.runner == nil || e.options != o {
 		e.runner, e.options = script.New(e.runtime, a.Host.Archive(), o).WithEngines(e.kept), o
 	}
 	return e.runner, nil
 }
+
+// enginesFolder is where the engines of stored scripts are kept.
+func (a *App) enginesFolder() string { return filepath.Join(a.Paths.Data, "engines") }
 
 // OpenScripts opens the engine of scripts. cache is the folder of compiled code; empty:
 // none is kept.
