@@ -113,7 +113,7 @@ func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, n
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
 		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.config.Pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle,
-		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, Called: m.called, Card: card, Now: now,
+		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now,
 	})
 }
 
@@ -239,6 +239,11 @@ func (m *mcpClients) streamMCP(w http.ResponseWriter, r *http.Request) error {
 		m.log.Debug("an MCP stream ended", "error", err)
 	}
 	return nil
+}
+
+// startInner starts the span of a call that a client's script makes.
+func (m *mcpClients) startInner(ctx context.Context, c tool.Call) (context.Context, func(tool.Result, error)) {
+	return m.current.State().Tracing.StartScriptCall(ctx, telemetry.Call{Call: c, Known: m.known(c.Tool)})
 }
 
 // startCall starts the span of a call over MCP.

@@ -206,6 +206,38 @@ func TestSpansOfCalls(t *testing.T) {
 	}
 }
 
+// The calls of a script are spans below the script's own, whoever runs it.
+func TestSpansOfScripts(t *testing.T) {
+	s, kept := tracedServer(t, false)
+	const code = "return (await Promise.all([tools.calculator({expression: '1+1'}), tools.calculator({expression: '2+2'})])).join()"
+	for name, run := range map[string]func(){
+		"execute_tool run_script": func() {
+			if a := s.asked("/api/scripts", `{"source":"`+code+`"}`); a.status != 200 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+		},
+		"tools/call run_script": func() {
+			meta := mcp.Meta{"traceparent": parent}
+			if r, err := s.mcp("2025-11-25").CallTool(t.Context(), &mcp.CallToolParams{Meta: meta, Name: tool.RunScript, Arguments: map[string]any{"code": code}}); err != nil || r.IsError {
+				t.Fatal(r, err)
+			}
+		},
+	} {
+		kept.Reset()
+		run()
+		spans := kept.GetSpans()
+		if len(spans) != 3 || spans[2].Name != name || spans[2].Parent.SpanID().String() != otherSpan {
+			t.Errorf("%s: %d spans: %+v", name, len(spans), spans)
+			continue
+		}
+		for _, sp := range spans[:2] {
+			if sp.Name != "execute_tool calculator" || sp.Parent.SpanID() != spans[2].SpanContext.SpanID() || attrs(sp)["weir.archive.id"] == "" {
+				t.Errorf("%s: %+v", name, sp)
+			}
+		}
+	}
+}
+
 // Without a Tracer no trace is taken up, and a new one holds from the next turn.
 func TestSpansAreExchanged(t *testing.T) {
 	s, kept := tracedServer(t, false, replay.Text("one"), replay.Text("two"), replay.Text("three"))

@@ -28,6 +28,26 @@ type Session interface {
 	FindToolsAmong(ctx context.Context, query string, n int, sees func(name string) bool) []string
 }
 
+// A StartCall is called before a call. The call gets the context that it returns, and end
+// is called with what came of it. It is safe for concurrent use.
+type StartCall func(ctx context.Context, c tool.Call) (_ context.Context, end func(tool.Result, error))
+
+// Watched returns a Session that makes the calls of s with start.
+func Watched(s Session, start StartCall) Session { return watched{s, start} }
+
+type watched struct {
+	Session
+	start StartCall
+}
+
+// Call implements Session.
+func (w watched) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	ctx, end := w.start(ctx, c)
+	r, err := w.Session.Call(ctx, c)
+	end(r, err)
+	return r, err
+}
+
 // An Archive returns the whole of a result. It is safe for concurrent use.
 type Archive interface {
 	Get(ctx context.Context, sc archive.Scope, uuid string) (archive.Entry, error)

@@ -22,7 +22,11 @@ func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, a
 	}
 	return u.s.cfg.Scripts.Call(ctx, offer.Caller{
 		Open: func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Session {
-			return session.Asking(a).Beginning(begin)
+			asking := session.Asking(a).Beginning(begin)
+			if start := u.s.cfg.TraceInner; start != nil {
+				return script.Watched(asking, start)
+			}
+			return asking
 		},
 		Ask: person, Repeats: person != nil && ask.repeats(), Locale: u.locale(),
 		Tools: slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !u.offers(t.Name) }),

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -64,6 +65,9 @@ type Config struct {
 	// the context of the call, and a function for its end, which may be nil. If nil,
 	// calls are not traced.
 	Trace func(ctx context.Context, c tool.Call, from Trace) (context.Context, func(tool.Result, error))
+	// TraceInner is Trace for the calls of a script, whose context is in the script's
+	// trace. If nil, they are not traced.
+	TraceInner script.StartCall
 	// Called receives every call that has a result, from the goroutine that made
 	// it. If nil, calls are not reported.
 	Called func(Call)

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/script"
@@ -22,9 +23,14 @@ type callers struct{ s *Scripts }
 // Open implements script.Callers. What a principal may call is looked up each time that a
 // script goes on.
 func (c callers) Open(sc script.Script, a approval.Approver, begin func(context.Context, tool.Call) error) (script.Caller, error) {
+	return c.s.caller(sc, a, begin), nil
+}
+
+// caller returns what a script calls tools with.
+func (s *Scripts) caller(sc script.Script, a approval.Approver, begin func(context.Context, tool.Call) error) script.Caller {
 	principal := sc.Scope.Principal
-	user := c.s.Current.View(principal).User
-	session := c.s.Host.Session(host.Principal(principal), sc.Scope.Conversation).In(sc.Locale).Asking(a).Beginning(begin).KeepingAll()
+	user := s.Current.View(principal).User
+	session := s.Host.Session(host.Principal(principal), sc.Scope.Conversation).In(sc.Locale).Asking(a).Beginning(begin).KeepingAll()
 	if sc.Scope.Everywhere {
 		session = session.AcrossConversations()
 	}
@@ -32,17 +38,23 @@ func (c callers) Open(sc script.Script, a approval.Approver, begin func(context.
 		session = session.ByPerson()
 	}
 	return script.Caller{
-		Session: session,
+		Session: script.Watched(session, s.startCall),
 		Tools:   slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !user.Sees(t.Name) }),
-		Repeats: c.Repeats,
+		Repeats: callers{s}.Repeats,
 		Called: func(call tool.Call, r tool.Result, took time.Duration) {
-			c.s.called(sc.Scope, call, r, took, sc.Locale)
+			s.called(sc.Scope, call, r, took, sc.Locale)
 		},
 		Ended: func(o script.Outcome, took time.Duration) {
-			c.s.called(sc.Scope, tool.Call{ID: sc.CallID, Tool: o.Result.Tool}, o.Result, took, sc.Locale)
-			c.s.Log.Info("script completed", "by", principal, "ok", o.Result.Err == nil, "calls", len(o.Calls), "produced", o.Result.Shown.TotalChars)
+			s.called(sc.Scope, tool.Call{ID: sc.CallID, Tool: o.Result.Tool}, o.Result, took, sc.Locale)
+			s.Log.Info("script completed", "by", principal, "ok", o.Result.Err == nil, "calls", len(o.Calls), "produced", o.Result.Shown.TotalChars)
 		},
-	}, nil
+	}
+}
+
+// startCall starts the span of a script or of a call that it makes.
+func (s *Scripts) startCall(ctx context.Context, c tool.Call) (context.Context, func(tool.Result, error)) {
+	_, known := s.Host.Tool(c.Tool)
+	return s.Current.State().Tracing.StartScriptCall(ctx, telemetry.Call{Call: c, Known: known || tool.IsBuiltIn(c.Tool)})
 }
 
 // Repeats implements script.Callers. A tool that can do

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -26,6 +27,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // maxBody bounds the body of a request, in bytes: a script of the greatest length as JSON,
@@ -149,21 +151,37 @@ func (s *Scripts) run(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Store.EnsureConversation(r.Context(), store.Conversation{ID: body.Conversation, Principal: principal, Title: "weir script"}); err != nil && !errors.Is(err, archive.ErrFull) {
 		return err
 	}
-	id, err := s.Start(r.Context(), script.Script{
+	sc := script.Script{
 		Source: body.Source, Args: body.Args, Scope: archive.Scope{Principal: principal, Conversation: body.Conversation}, CallID: uuid.NewString(),
 		Locale: body.Locale, Allow: body.Allow && principal == s.Current.Operator(),
-	})
+	}
+	ctx, ended := s.startCall(r.Context(), tool.Call{ID: sc.CallID, Tool: script.Name})
+	id, release, err := s.StartFor(ctx, sc, s.opener(sc))
 	if err != nil {
+		ended(tool.Result{}, err)
 		return known(err)
 	}
-	return s.answer(w, r, id, true)
+	defer release()
+	return s.answer(w, r, id, true, ended)
+}
+
+// opener returns what makes the caller of a script whose client waits for it.
+func (s *Scripts) opener(sc script.Script) script.Opener {
+	return func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Caller {
+		return s.caller(sc, a, begin)
+	}
 }
 
 // answer writes what became of a script when it has ended or waits. A script whose client
-// goes away meanwhile is cancelled, if the client has started it.
-func (s *Scripts) answer(w http.ResponseWriter, r *http.Request, id string, started bool) error {
+// goes away meanwhile is cancelled, if the client has started it. ended ends its span.
+func (s *Scripts) answer(w http.ResponseWriter, r *http.Request, id string, started bool, ended func(tool.Result, error)) error {
 	principal := access.Principal(r)
 	status, err := s.Wait(r.Context(), principal, id, 0)
+	var result tool.Result
+	if status.Outcome != nil {
+		result = status.Outcome.Result
+	}
+	ended(result, err)
 	if started && r.Context().Err() != nil && !s.Admission.Closed() {
 		if err := s.Cancel(context.WithoutCancel(r.Context()), principal, id); err != nil && !errors.Is(err, script.ErrNotFound) {
 			s.Log.Error("a script could not be cancelled", "id", id, "error", err)
@@ -239,7 +257,7 @@ func (s *Scripts) resume(w http.ResponseWriter, r *http.Request) error {
 	} else if err != nil {
 		return err
 	}
-	return s.answer(w, r, id, false)
+	return s.answer(w, r, id, false, func(tool.Result, error) {})
 }
 
 // ended is the problem of an answer that comes too late.

@@ -122,6 +122,19 @@ func (t Tracing) StartCall(ctx context.Context, c Call) (_ context.Context, end 
 	return ctx, t.ender(span, c.Call)
 }
 
+// StartScriptCall is StartCall for the calls of a script: end takes results as tools give
+// them.
+func (t Tracing) StartScriptCall(ctx context.Context, c Call) (_ context.Context, end func(tool.Result, error)) {
+	ctx, ended := t.StartCall(ctx, c)
+	return ctx, func(r tool.Result, err error) {
+		var out api.ToolCallResult
+		if err == nil && !t.off() {
+			out = api.ResultOf(r, 0, "")
+		}
+		ended(r, out, err)
+	}
+}
+
 // StartMCPCall starts the span of a call over MCP, within the trace that the client
 // sends. end is nil if there is no span; else the caller must call it with the result.
 func (t Tracing) StartMCPCall(ctx context.Context, c Call, parent, state string) (_ context.Context, end func(tool.Result, api.ToolCallResult, error)) {
