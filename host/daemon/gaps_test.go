@@ -74,4 +74,14 @@ func TestGapsWithoutAModel(t *testing.T) {
 	if page.Shown == nil || page.Shown.Layer != "" || page.Shown.Gaps != nil || page.Shown.Chars != whole.Produced || page.Shown.Lines != whole.LinesProduced {
 		t.Errorf("a result that was shown whole: %+v of %+v", page.Shown, whole)
 	}
+	rows := decoded[api.ArchiveList](t, s.get("/api/archives")).Archives
+	for _, row := range rows {
+		page := decoded[api.ArchivePage](t, s.get("/api/archives/"+row.UUID))
+		if diff := cmp.Diff(page.Shown, row.Shown); diff != "" || row.Shown == nil {
+			t.Errorf("in the list (-beside the whole +in the list):\n%s", diff)
+		}
+	}
+	if len(rows) != 3 {
+		t.Errorf("%d rows", len(rows))
+	}
 }

@@ -24,11 +24,13 @@ type ArchiveRow struct {
 	Created      time.Time       `json:"created_at"`
 	Loads        int             `json:"loads"`
 	Pruned       bool            `json:"pruned,omitempty"`
+	// Shown is what the model was shown of the whole; absent: no call is known.
+	Shown *ShownPart `json:"shown,omitempty"`
 }
 
-// ArchiveRowOf returns the row of an archived result.
+// ArchiveRowOf returns the row of an archived result, without Shown.
 func ArchiveRowOf(e archive.Entry) ArchiveRow {
-	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Thread, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned}
+	return ArchiveRow{e.UUID, e.Scope.Conversation, e.Thread, e.Tool, e.Input, e.Query, e.Summary, e.Chars, e.Lines, e.Bytes, e.Sources, e.Created, e.Loads, e.Pruned, nil}
 }
 
 // An ArchiveList is what GET /api/archives answers, the newest first.
@@ -47,8 +49,6 @@ type ArchivePage struct {
 	Next     int `json:"next_offset,omitempty"`
 	// Clipped are the lines of Text that were clipped to the query's clip characters.
 	Clipped []ClippedLine `json:"clipped,omitempty"`
-	// Shown is what the model was shown of the whole; absent: no call is known.
-	Shown *ShownPart `json:"shown,omitempty"`
 }
 
 // A ClippedLine is a line of ArchivePage.Text that is longer in the whole.

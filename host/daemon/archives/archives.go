@@ -136,6 +136,9 @@ func (a *Archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 	rows := make([]api.ArchiveRow, len(entries))
 	for i, e := range entries {
 		rows[i] = api.ArchiveRowOf(e)
+		if rows[i].Shown, err = a.shown(r, e); err != nil {
+			return err
+		}
 	}
 	httpjson.Write(w, http.StatusOK, api.ArchiveList{Archives: rows})
 	return nil

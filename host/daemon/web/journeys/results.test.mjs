@@ -154,7 +154,7 @@ test('archived results of programs are found, read and deleted', async () => {
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });
   const page = await world.visit();
   await view(page, 'Results');
-  await page.getByRole('link', { name: /^their_tool/ }).waitFor();
+  await page.getByRole('link', { name: /^their_tool/ }).getByRole('img', { name: /^[\d,]+ of [\d,]+ characters shown to the model$/ }).waitFor();
   await page.getByRole('searchbox', { name: 'Search the whole texts' }).fill('苍鹭');
   await page.getByRole('button', { name: /their_tool.*60/ }).click();
   const lines = page.getByRole('region', { name: 'Archived text' });

@@ -104,6 +104,7 @@ export interface ArchiveRow {
   loads: number;
   pruned?: boolean;
   query: string;
+  shown?: ShownPart | null;
   sources?: ToolSource[] | null;
   summary: string;
   thread_id?: string;

@@ -8,6 +8,7 @@ import { moment, num, shown, size } from "../core/format";
 import { go, route, to } from "../core/route";
 import { t } from "../core/words";
 import { Button } from "../parts/Button";
+import { CutMap } from "../parts/CutMap";
 import { Field } from "../parts/Field";
 import { Marked } from "../parts/Marked";
 import { ProblemBox } from "../parts/Problem";
@@ -70,6 +71,7 @@ function Rows({ rows }: { rows: ArchiveRow[] | null }) {
             <span class="first"><code>{r.tool}</code> <span class="args">{shown(r.query)}</span></span>
             <span class="size">{t("nCharacters", { n: num(r.chars) })} · {t("nLines", { n: num(r.lines) })} · {size(r.bytes)}</span>
             <span class="sum">{r.pruned ? t("textGone") : shown(r.summary)}</span>
+            {r.shown?.layer && <CutMap small cut={{ produced: r.chars, shown: r.shown.chars, lines: r.lines, gaps: r.shown.gaps }} />}
             <small>{moment(r.created_at)}{r.loads > 0 && ` · ${t("loadedTimes", { n: num(r.loads) })}`}</small>
           </a>
         </li>
