@@ -10,6 +10,8 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/script/offer"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // withProfile configures a daemon with a second profile, whose limit is 2,000 characters.
@@ -144,5 +146,29 @@ func TestUnknownFieldsNameTheRightOne(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.status != 400 || !strings.Contains(p.Error.Hint.String(), want) {
 			t.Errorf("%s: %d %s", field, r.status, r.body)
 		}
+	}
+}
+
+// A question may do without tools: the model does not read of them, and neither it nor its
+// script can call them.
+func TestWithoutTools(t *testing.T) {
+	s := newServer(t, replay.New(
+		replay.Call("long_text", `{"lines":3}`),
+		replay.Call(tool.RunScript, `{"code":"return ALL_TOOLS.includes('long_text') + ' ' + ALL_TOOLS.includes('calculator')"}`),
+		replay.Text("Done."),
+		replay.Call("long_text", `{"lines":3}`), replay.Text("Done."),
+	))
+	s.offers(offer.Always, true)
+	answer := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Count","without":["long_text"]}`).body), "chat.end")
+	if len(answer.Results) != 1 || !strings.Contains(answer.Results[0].Text, "false true") {
+		t.Errorf("without the tool: %+v", answer.Results)
+	}
+	again := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Again","conversation_id":"`+answer.Conversation+`"}`).body), "chat.end")
+	if len(again.Results) != 1 || !again.Results[0].OK {
+		t.Errorf("the next question: %+v", again.Results)
+	}
+	names := strings.Repeat(`"x",`, 1000) + `"x"`
+	if a := s.post("/api/chat", `{"message":"Count","without":[`+names+`]}`); a.status != 400 || !strings.Contains(a.body, "at most 1000") {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }

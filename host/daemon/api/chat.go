@@ -27,6 +27,8 @@ type Ask struct {
 	// LoadUUIDs are archived results of the conversation. Weir loads them for this
 	// question as if the model had asked for them; at most 8.
 	LoadUUIDs []Load `json:"load_uuids,omitempty"`
+	// Without names tools that the model does without for this question; at most 1,000.
+	Without []string `json:"without,omitempty"`
 	// Approvals says that the client shows approval.asked to a person and sends
 	// back the answer. Without it, calls that need an approval do not run.
 	Approvals bool `json:"approvals,omitempty"`

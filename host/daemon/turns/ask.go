@@ -127,6 +127,9 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	return t.end, runErr
 }
 
+// maxWithout bounds the tools that a question does without.
+const maxWithout = 1000
+
 func (s *Service) newTurn(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (*turn, error) {
 	err := s.CheckConversation(principal, ask.Conversation)
 	if err != nil {
@@ -159,6 +162,10 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
 	ask.Options.Apply(&prof.Agent)
 	prof.Agent.Explain, prof.Agent.Raw = ask.Explain, s.Logger.IsTrace()
+	if len(ask.Without) > maxWithout {
+		return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "make a profile with the tools of these questions", "without names %d tools, at most %d are possible", len(ask.Without), maxWithout)
+	}
+	prof.Deny = slices.Concat(prof.Deny, ask.Without)
 	t := &turn{s: s, ask: ask, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = Title(history, ask.Message)
 	if err = t.checkTools(); err != nil {

@@ -149,6 +149,29 @@ test('a tool is tried by a form and as JSON', async () => {
   await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
 });
 
+test('a conversation does without tools, also after a reload', async () => {
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 5 }]] : []);
+  const page = await world.visit();
+  await page.getByRole('button', { name: 'All tools' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Tools of this conversation' });
+  await dialog.getByRole('checkbox', { name: 'long_text' }).uncheck();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  const chosen = page.getByRole('button', { name: /^\d+ of \d+ tools$/ });
+  await chosen.waitFor();
+  await ask(page, 'Make something long');
+  await ended(page);
+  assert.equal(await calls(page, 'long_text').filter({ hasText: 'characters' }).count(), 0);
+  await page.reload();
+  await chosen.click();
+  assert.equal(await dialog.getByRole('checkbox', { name: 'long_text' }).isChecked(), false);
+  await dialog.getByRole('button', { name: 'All', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await ask(page, 'Make something long now');
+  await calls(page, 'long_text').getByText(/characters/).first().waitFor();
+  await page.getByRole('link', { name: 'New conversation' }).or(page.getByRole('button', { name: 'New conversation' })).first().click();
+  await page.getByRole('button', { name: 'All tools' }).waitFor();
+});
+
 test('archived results of programs are found, read and deleted', async () => {
   const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : 'nothing'}`;
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });

@@ -122,6 +122,7 @@ export interface Ask {
   profile?: string;
   resume?: boolean;
   thread_id?: string;
+  without?: string[] | null;
 }
 
 export interface AskedCall {

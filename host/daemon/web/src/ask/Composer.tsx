@@ -10,6 +10,7 @@ import { fitText, loads, nameOf, wanted } from "../results/loads";
 import { Button } from "../parts/Button";
 import { Choice } from "../parts/Field";
 import { useAsked } from "../parts/use";
+import { Choose } from "./Choose";
 import { ask, type Conversation, draft, model, profile } from "./state";
 
 export function Composer({ c }: { c: Conversation }) {
@@ -52,6 +53,7 @@ export function Composer({ c }: { c: Conversation }) {
         <div class="row">
           {models.length > 1 && <Choice label={t("model")} hideLabel value={chosen?.name} onChange={(e) => { model.value = e.currentTarget.value; }} options={models.map((m) => ({ value: m.name, text: m.window ? `${m.name} · ${num(Math.round(m.window / 1024))}k` : m.name }))} />}
           {profiles.length > 1 && <Choice label={t("profile")} hideLabel value={profile.value || profiles.find((p) => p.default)?.name} onChange={(e) => { profile.value = e.currentTarget.value; }} options={profiles.map((p) => ({ value: p.name, text: p.name }))} />}
+          <Choose c={c} />
           <small id="keys">{t("keys")}</small>
           <span class="space" />
           {running && <Button onClick={() => { c.stream.value?.end(); box.current?.focus(); }}>{t("stop")}</Button>}

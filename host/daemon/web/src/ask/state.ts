@@ -20,11 +20,24 @@ export class Conversation {
   problem = signal<Problem | null>(null);
   // place is the message that is looked for, from 1; 0: the end.
   place = signal(0);
+  // without are the tools that the model does without here.
+  without = signal<string[]>([]);
   private ident = signal("");
-  constructor(id = "") { this.ident.value = id; }
+  constructor(id = "") { this.ident.value = id; this.without.value = withouts()[id] || []; }
   // id is empty before the first answer begins.
   get id(): string { return this.ident.value; }
-  set id(id: string) { this.ident.value = id; }
+  set id(id: string) { this.ident.value = id; if (this.without.value.length) this.doWithout(this.without.value); }
+  // doWithout sets the tools, and remembers them for the latest conversations.
+  doWithout(names: string[]): void {
+    this.without.value = names;
+    if (!this.id) return;
+    const { [this.id]: _, ...others } = withouts();
+    remember("weir.without", JSON.stringify(Object.fromEntries([...Object.entries(others), ...(names.length ? [[this.id, names]] : [])].slice(-100))));
+  }
+}
+
+function withouts(): Record<string, string[]> {
+  try { return JSON.parse(recall("weir.without") || "{}"); } catch { return {}; }
 }
 
 export const current = signal(new Conversation());
@@ -143,6 +156,7 @@ export function ask(question: string, loads: unknown[]): void {
   c.place.value = 0;
   const body = {
     message: question, approvals: true, explain: true, ...(c.id && { conversation_id: c.id }), ...(loads.length && { load_uuids: loads }),
+    ...(c.without.value.length && { without: c.without.value }),
     ...(model.value && { model: model.value }), ...(profile.value && { profile: profile.value }),
   };
   run(c, turn, new Stream(api), body);
