@@ -17,7 +17,7 @@ export function Choose({ c }: { c: Conversation }) {
   if (!names.length) return null;
   return (
     <>
-      <Button aria-haspopup="dialog" onClick={() => { open.value = true; }}>{on.length === names.length ? t("fullTools") : t("someTools", { n: num(on.length), all: num(names.length) })}</Button>
+      <Button aria-haspopup="dialog" onClick={() => { open.value = true; }}>{on.length === names.length ? t("allTools") : t("someTools", { n: num(on.length), all: num(names.length) })}</Button>
       {open.value && (
         <Dialog title={t("toolsHere")} close={() => { open.value = false; }}>
           <p class="note">{t("toolsHereHelp")}</p>

@@ -153,7 +153,6 @@ export const ask = {
   howItWent: ["how it went", "查看过程"],
   copyAnswer: ["copy", "复制"],
   tryOne: ["Try one of these:", "可以试试："],
-  fullTools: ["All tools", "全部工具"],
   someTools: ["{n} of {all} tools", "{all} 个工具中的 {n} 个"],
   toolsHere: ["Tools of this conversation", "本会话的工具"],
   toolsHereHelp: ["The model has only the tools with a tick. The next question follows this choice; scripts and searches do, too.", "模型只能使用勾选的工具。从下一个提问起生效，脚本和工具搜索也遵守。"],
