@@ -168,6 +168,11 @@ func TestApproveGrants(t *testing.T) {
 		t.Errorf("what it does not ask for: %d %s, %v", a.status, a.body, granted)
 	}
 	const one, two = `,"grants":[{"kind":"host","what":"one.example"}]`, `,"grants":[{"kind":"host","what":"two.example"}]`
+	for only, says := range map[string]string{"two.example": "not a part", "*.example": "not a part", "one.example:444": "not a part", "http://one.example": "not a part", "one example": "write a host"} {
+		if a := say(r.Pending.Digest, `,"grants":[{"kind":"host","what":"one.example","only":"`+only+`"}]`); a.status != 400 || !strings.Contains(a.body, says) || len(granted) > 0 {
+			t.Errorf("%s: %d %s, %v", only, a.status, a.body, granted)
+		}
+	}
 	if a := say(strings.Repeat("0", 64), one); a.code(t) != "changed" || len(granted) > 0 {
 		t.Errorf("other bytes: %s, %v", a.body, granted)
 	}
@@ -188,6 +193,13 @@ func TestApproveGrants(t *testing.T) {
 	if r := reviewOf(t, say(r.Pending.Digest, two)); r.Plugin.State != plugin.Ready {
 		t.Errorf("granted after the approval: %+v", r.Plugin)
 	}
+	asks("*.example.com")
+	r = reviewOf(t, s.get("/api/plugins/fetch_url"))
+	if r := reviewOf(t, say(r.Pending.Digest, `,"grants":[{"kind":"host","what":"*.example.com","only":"api.example.com"}]`)); r.Plugin.State != plugin.Ready || !slices.Contains(granted["fetch_url"].Hosts, plugin.HostGrant{Host: "api.example.com"}) {
+		t.Errorf("a part of what it asks for: %+v, %v", r.Plugin, granted)
+	}
+	asks("one.example", "two.example")
+	r = reviewOf(t, s.get("/api/plugins/fetch_url"))
 	granted = map[string]plugin.Grant{}
 	if a := say(r.Pending.Digest, two); a.status != 409 || a.code(t) != "config" || !strings.Contains(a.body, "cannot be written") {
 		t.Errorf("%d %s", a.status, a.body)

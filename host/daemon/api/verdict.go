@@ -23,4 +23,7 @@ type PowerGrant struct {
 	// Folder is the folder that a path shows: one in the workspace, relative to it or
 	// absolute. Other kinds ignore it.
 	Folder string `json:"folder,omitempty"`
+	// Only is the part of an asked host that is granted, such as api.example.com of
+	// *.example.com; empty: all of it. Other kinds ignore it.
+	Only string `json:"only,omitempty"`
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -186,6 +187,14 @@ func (p *Plugins) grantPowers(ctx context.Context, name string, body api.Verdict
 		case "path":
 			g.Paths = append(g.Paths, plugin.PathGrant{Guest: what, Host: power.Folder, Mode: strings.Trim(mode, "()")})
 		case "host":
+			if power.Only != "" {
+				if part, err := grant.IsPart(power.Only, what); err != nil {
+					return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write a host, such as api.example.com", "%s", err)
+				} else if !part {
+					return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "write a host that the plugin asks for, or leave it as it is", "%q is not a part of %q", api.Clip(power.Only, 80), what)
+				}
+				what = power.Only
+			}
 			g.Hosts = append(g.Hosts, plugin.HostGrant{Host: what})
 		case "secret":
 			g.Secrets = append(g.Secrets, what)

@@ -105,6 +105,17 @@ func isPrivateName(host string) bool {
 	return err == nil
 }
 
+// IsPart reports whether a host that is asked for, as Describe names it, covers another
+// one: api.example.com is a part of *.example.com. The error says how part is misspelled.
+func IsPart(part, of string) (bool, error) {
+	inner, err := egress.ParseRule(part)
+	if err != nil {
+		return false, err
+	}
+	outer, err := egress.ParseRule(of)
+	return err == nil && covers(outer, inner), err
+}
+
 // covers reports whether outer allows everything that inner allows.
 func covers(outer, inner egress.Rule) bool {
 	both, ok := registry.Intersect(outer, inner)

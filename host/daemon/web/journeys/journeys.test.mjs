@@ -128,6 +128,22 @@ test('approving a plugin grants what it asks for', async () => {
   assert.ok((await weir.api('api/tools')).tools.some((x) => x.spec.name === 'reader'));
 });
 
+test('of the hosts that a plugin asks for some are granted', async () => {
+  await weir.stranger('wanderer', ['*.example.com']);
+  const page = await world.visit();
+  const dialog = await review(page, 'wanderer');
+  await dialog.getByRole('button', { name: 'Approve…' }).click();
+  const only = dialog.getByRole('textbox', { name: 'of these only' });
+  assert.equal(await only.inputValue(), '*.example.com');
+  await only.fill('api.other.com');
+  await dialog.getByRole('button', { name: 'Yes, let it run' }).click();
+  await dialog.getByText('is not a part of').waitFor();
+  await only.fill('api.example.com');
+  await dialog.getByRole('button', { name: 'Yes, let it run' }).click();
+  await dialog.getByText('Approved; its tools are ready.').waitFor();
+  assert.match(await readFile(`${weir.dir}/tools.toml`, 'utf8'), /\[grants\.wanderer\]\s+hosts\s*= \["api\.example\.com"\]/);
+});
+
 test('an approval stops what serves only after a question', async () => {
   await weir.stranger('reader', ['one.example', 'two.example'], '0.2.0');
   const page = await world.visit();

@@ -798,6 +798,7 @@ export interface PluginVersion {
 export interface PowerGrant {
   folder?: string;
   kind?: string;
+  only?: string;
   what?: string;
 }
 

@@ -68,7 +68,7 @@ export function Review({ name, changed }: { name: string; changed: () => void })
 
 // lacking lists what a plugin asks for and is not granted.
 const lacking = (r: PluginReview): PluginAsk[] => ((r.waiting || r.serving)?.asks || []).filter((a) => !a.granted);
-const wishOf = (a: PluginAsk): Wish => ({ ask: a, given: true, folder: "." });
+const wishOf = (a: PluginAsk): Wish => ({ ask: a, given: true, folder: ".", only: a.what });
 
 function Shown({ r, back }: { r: PluginReview; back: (digest: string) => void }) {
   const p = r.plugin, v = r.waiting || r.serving, why = p.offer ? family(`cause_${p.offer.cause}`) : p.why, changes = r.changes || [];

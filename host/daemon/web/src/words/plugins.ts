@@ -76,6 +76,7 @@ export const plugins = {
   can_host: ["send to and receive from the host", "与主机收发数据："],
   can_secret: ["use the secret", "使用密钥"],
   together: ["Together: what it reads here, it could send to these hosts.", "合在一起：它读到的内容可能会发送给这些主机。"],
+  grantOnly: ["of these only", "仅限其中的"],
   notAllGiven: ["What is not ticked is not given; its tools may wait for it.", "未勾选的权限不会授予，其工具可能因此等待。"],
   remove: ["Remove…", "移除…"],
   removeAsk: ["Remove the plugin {name}? weir deletes its file and forgets its approvals.", "要移除插件 {name} 吗？weir 会删除其文件并忘记对它的批准。"],
