@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -13,10 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -281,5 +285,36 @@ func TestReloadTakesAGrantBack(t *testing.T) {
 	now = given
 	if got := reload(); !strings.Contains(got, `"changed":["read_file"]`) || !strings.Contains(read().body, "good morning") {
 		t.Errorf("another folder is no difference: %s", got)
+	}
+}
+
+// TestLogOfAPlugin: a plugin has the last lines that the log has of it, and no others.
+func TestLogOfAPlugin(t *testing.T) {
+	s, _ := pinnedServer(t, []string{"calculator"}, nil)
+	lines := func() []api.LogLine {
+		return decoded[api.PluginLog](t, s.get("/api/plugins/calculator/log")).Lines
+	}
+	if got := lines(); got == nil || len(got) != 0 {
+		t.Errorf("without a book: %v", got)
+	}
+	book := &plugins.Logbook{}
+	s.daemon.plugins.Book = book
+	log := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "weir", Level: hclog.Error, Output: io.Discard})
+	log.RegisterSink(book)
+	log.Error("of weir")
+	log.Named("plugin.other").Error("of another plugin")
+	for n := range 150 {
+		log.Named("host").Named("plugin.calculator").Info(fmt.Sprint("line ", n), "from", "stdout")
+	}
+	log.Named("plugin.calculator").Warn(strings.Repeat("堰", 1000))
+	got := lines()
+	if len(got) != 100 || got[0].Text != "line 51 from=stdout" || got[0].Level != "info" || got[0].At.IsZero() {
+		t.Fatalf("%d lines, %+v", len(got), got[0])
+	}
+	if last := got[99]; last.Text != strings.Repeat("堰", 166) || last.Level != "warn" {
+		t.Errorf("%+v", last)
+	}
+	if a := s.get("/api/plugins/nobody/log"); a.code(t) != "unknown_plugin" {
+		t.Errorf("%s", a.body)
 	}
 }

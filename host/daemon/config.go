@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/machine"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/models"
+	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/settings"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -51,6 +52,8 @@ type Config struct {
 	// Stop ends the process as a signal would, and returns at once. Nil: what started
 	// the daemon ends it.
 	Stop func()
+	// Book is a sink of the log, which the page shows of each plugin; nil: it shows nothing.
+	Book *plugins.Logbook
 	// Grant adds to the grants of a plugin in the configuration, with folders in the
 	// workspace only, and returns what takes that back. Nil: no approval grants anything.
 	Grant func(name string, add plugin.Grant) (undo func() error, err error)

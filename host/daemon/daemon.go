@@ -124,7 +124,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
-	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Read: cfg.Grants, Add: cfg.Grant}
+	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Book: cfg.Book, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{
 		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,

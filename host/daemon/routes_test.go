@@ -46,6 +46,7 @@ var strangers = map[string][]visit{
 	"GET /api/tools/{name}":              {{path: "/api/tools/load_tool_history"}},
 	"GET /api/plugins":                   noIDs,
 	"GET /api/plugins/{name}":            {{path: "/api/plugins/calculator"}},
+	"GET /api/plugins/{name}/log":        {{path: "/api/plugins/calculator/log"}},
 	"DELETE /api/plugins/{name}":         {{path: "/api/plugins/nobody"}},
 	"POST /api/plugins/reload":           noIDs,
 	"POST /api/reload":                   noIDs,

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // A Verdict is the body of the routes that say something about a plugin.
 type Verdict struct {
 	// Digest is what was looked at; for rollback a part is enough, and empty
@@ -13,6 +15,20 @@ type Verdict struct {
 	// Stop approves the version even if it lacks something and the tools that serve now
 	// stop with that. Only an approval has it.
 	Stop bool `json:"stop,omitempty"`
+}
+
+// A PluginLog is what GET /api/plugins/{name}/log answers.
+type PluginLog struct {
+	// Lines are the last 100 that the log of the daemon has of the plugin since it began,
+	// the oldest first, each up to 500 bytes.
+	Lines []LogLine `json:"lines"`
+}
+
+// A LogLine is a line of a log.
+type LogLine struct {
+	At    time.Time `json:"at"`
+	Level string    `json:"level"` // trace, debug, info, warn or error
+	Text  string    `json:"text"`
 }
 
 // A PowerGrant grants one ask of a plugin.

@@ -28,6 +28,7 @@ type Plugins struct {
 	Host      *host.Host
 	Admission *turns.Admission
 	Log       hclog.Logger
+	Book      *Logbook // what the log has of plugins; nil: nothing
 	// Read reads the grants again; nil: they cannot change. Add adds to those of a
 	// plugin, as Config.Grant does; nil: no approval grants anything.
 	Read func() (map[string]plugin.Grant, error)
@@ -55,6 +56,13 @@ func (p *Plugins) Routes() []openapi.Route {
 			Auth: openapi.Operator, Handle: p.reviewPlugin,
 			About: "Everything about a plugin, and what waits",
 			Gives: plugin.Review{},
+			Fails: []int{404},
+		},
+		{
+			Method: "GET", Path: "/api/plugins/{name}/log",
+			Auth: openapi.Operator, Handle: p.showLog,
+			About: "The last lines of the log that are of a plugin",
+			Gives: api.PluginLog{},
 			Fails: []int{404},
 		},
 		{

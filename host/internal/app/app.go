@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/web"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/plugin"
@@ -107,6 +108,10 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s,
 		env: newEnvironment(loaded.Secrets), opened: make(chan struct{}), rewatch: make(chan struct{}, 1),
 	}
+	book := &plugins.Logbook{}
+	if l, ok := a.Log.(hclog.InterceptLogger); ok && o.Stays {
+		l.RegisterSink(book)
+	}
 	a.native, a.wrote = newNativeCache(p, a.Log), scriptVerdicts(p)
 	if a.Token, err = p.EnsureToken(); err != nil {
 		return nil, err
@@ -130,7 +135,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
-		Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, AddModel: a.AddModel, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Book: book, Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, AddModel: a.AddModel, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Version: o.Version, Logger: a.Log.Named("daemon"),
 	})
@@ -323,7 +328,7 @@ func (o Options) Logger(s config.LogSettings) hclog.Logger {
 	if o.Log == nil {
 		return hclog.NewNullLogger()
 	}
-	return hclog.New(&hclog.LoggerOptions{Name: "weir", Level: o.level(s), Output: o.Log, JSONFormat: s.Format == "json"})
+	return hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "weir", Level: o.level(s), Output: o.Log, JSONFormat: s.Format == "json"})
 }
 
 func (o Options) level(s config.LogSettings) hclog.Level {

@@ -128,6 +128,13 @@ test('approving a plugin grants what it asks for', async () => {
   assert.ok((await weir.api('api/tools')).tools.some((x) => x.spec.name === 'reader'));
 });
 
+test('the log of a plugin is opened', async () => {
+  const page = await world.visit();
+  const article = await review(page, 'calculator');
+  await article.getByText('Log', { exact: true }).click();
+  await article.getByText('The log has no line of this plugin since weir was started.').waitFor();
+});
+
 test('of the hosts that a plugin asks for some are granted', async () => {
   await weir.stranger('wanderer', ['*.example.com']);
   const page = await world.visit();

@@ -530,6 +530,12 @@ export interface KeptResult {
   uuid: string;
 }
 
+export interface LogLine {
+  at: string;
+  level: string;
+  text: string;
+}
+
 export interface Login {
   code?: string;
   token?: string;
@@ -724,6 +730,10 @@ export interface PluginLimitGroup {
 
 export interface PluginList {
   plugins: PluginInfo[] | null;
+}
+
+export interface PluginLog {
+  lines: LogLine[] | null;
 }
 
 export interface PluginPendingVersion {

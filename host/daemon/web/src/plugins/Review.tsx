@@ -2,7 +2,7 @@
 // it. Its reasons are marked as its own words.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { PluginAsk, PluginDifference, PluginReview, PluginVersion, PowerGrant } from "../api";
+import type { PluginAsk, PluginDifference, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
 import { num, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
@@ -10,6 +10,7 @@ import { to } from "../core/route";
 import { family, lang, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Foreign } from "../parts/Foreign";
+import { useAsked } from "../parts/use";
 import { Confirm, type Wish } from "./Confirm";
 
 const path = (name: string, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
@@ -87,6 +88,7 @@ function Shown({ r, back }: { r: PluginReview; back: (digest: string) => void })
       {changes.length > 0 && <section><h2>{t("changes")}</h2><ul class="changes">{changes.map((c, i) => <li key={i}><Change c={c} /></li>)}</ul></section>}
       {v && <Tools v={v} />}
       {v && <details><summary>{t("files")}</summary><pre tabIndex={0}>{`${p.source}\n${v.file} (${size(v.wasm_bytes)})\ndigest ${v.digest}\nmodule ${v.wasm_sha256}\nmanifest ${v.manifest_sha256}`}</pre></details>}
+      <Log key={p.name} name={p.name} />
       {r.history && r.history.length > 0 && (
         <section>
           <h2>{t("history")}</h2>
@@ -101,6 +103,18 @@ function Shown({ r, back }: { r: PluginReview; back: (digest: string) => void })
         </section>
       )}
     </>
+  );
+}
+
+// Log shows the last lines that the log has of the plugin, when it is opened.
+function Log({ name }: { name: string }) {
+  const open = useSignal(false), { data, problem } = useAsked(async () => (open.value ? (await getJSON<PluginLog>(path(name, "/log"))).lines || [] : null), [open.value, name]);
+  return (
+    <details onToggle={(e) => { open.value = e.currentTarget.open; }}>
+      <summary>{t("pluginLog")}</summary>
+      {problem && <p class="warn">{told(problem)}</p>}
+      {data && (data.length ? <ul class="history">{data.map((l, i) => <li key={i}><span><small>{moment(l.at)} <code>{l.level}</code></small> <Foreign text={l.text} /></span></li>)}</ul> : <p class="note">{t("pluginLogNone")}</p>)}
+    </details>
   );
 }
 

@@ -76,6 +76,8 @@ export const plugins = {
   can_host: ["send to and receive from the host", "与主机收发数据："],
   can_secret: ["use the secret", "使用密钥"],
   together: ["Together: what it reads here, it could send to these hosts.", "合在一起：它读到的内容可能会发送给这些主机。"],
+  pluginLog: ["Log", "日志"],
+  pluginLogNone: ["The log has no line of this plugin since weir was started. What it writes to its standard output is logged with [log] level = \"debug\".", "自 weir 启动以来，日志中没有此插件的记录。设置 [log] level = \"debug\" 后会记录它写到标准输出的内容。"],
   grantOnly: ["of these only", "仅限其中的"],
   notAllGiven: ["What is not ticked is not given; its tools may wait for it.", "未勾选的权限不会授予，其工具可能因此等待。"],
   remove: ["Remove…", "移除…"],
