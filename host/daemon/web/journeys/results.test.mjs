@@ -172,6 +172,33 @@ test('a conversation does without tools, also after a reload', async () => {
   await page.getByRole('button', { name: 'All tools' }).waitFor();
 });
 
+test('what a proxy answers is said in words, and what is shown stays', async () => {
+  for (const tool_name of ['kept_tool', 'second_tool']) await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name, conversation_id: 'theirs', result: 'a line\n'.repeat(2000) }) });
+  const page = await world.visit();
+  await view(page, 'Results');
+  const row = page.getByRole('link', { name: /^kept_tool/ });
+  await row.waitFor();
+  for (const [answer, says] of [
+    [{ status: 500, contentType: 'text/html', body: '<h1>Oops</h1>' }, 'answered with HTTP 500'],
+    [{ status: 429, contentType: 'text/plain', body: 'slow down' }, 'refuses so many requests'],
+    [{ status: 502, contentType: 'application/json', body: 'null' }, 'answered with HTTP 502'],
+    [{ status: 200, contentType: 'text/html', body: '<form>Log in</form>' }, 'The answer is not of weir.'],
+  ]) {
+    await page.route('**/api/archives?*', (route) => route.fulfill(answer));
+    await page.getByRole('button', { name: 'kept_tool' }).click();
+    await page.getByRole('alert').filter({ hasText: says }).waitFor();
+    assert.equal(await row.count(), 1, says);
+    await page.unroute('**/api/archives?*');
+    await page.getByRole('button', { name: 'kept_tool' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  }
+  await view(page, 'Ask');
+  await page.route('**/api/chat', (route) => route.fulfill({ status: 429, contentType: 'text/html', body: 'slow down' }));
+  await ask(page, 'Will this be lost?');
+  await page.getByText('refuses so many requests').first().waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Will this be lost?');
+});
+
 test('archived results of programs are found, read and deleted', async () => {
   const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : 'nothing'}`;
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });

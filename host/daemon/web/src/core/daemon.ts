@@ -52,17 +52,25 @@ export async function api(path: string, options: RequestInit = {}): Promise<Resp
   }
   away.value = false;
   if (res.ok || res.status === 304) return res;
-  const body = await res.json().catch(() => ({}));
+  const body = await res.json().catch(() => null);
   if (res.status === 401 && token.value) refused.value = t("wrongToken");
-  throw new Problem(body.error, res.status);
+  // Every error of the daemon has a message; a proxy's has none.
+  const between = () => (res.status === 429 ? t("proxyBusy") : t("proxyFailed", { status: String(res.status) }));
+  throw new Problem(body?.error?.message ? body.error : { message: between() }, res.status);
 }
 
-export const getJSON = async <T>(path: string, options?: RequestInit): Promise<T> => (await api(path, options)).json();
+// json reads an answer, which a proxy or a log-in page may have given in place of weir.
+const json = async <T>(res: Response): Promise<T> => res.json().catch((err: Error) => {
+  if (err.name === "AbortError") throw err;
+  throw new Problem({ message: t("notOfWeir") }, res.status);
+});
+
+export const getJSON = async <T>(path: string, options?: RequestInit): Promise<T> => json(await api(path, options));
 
 // send sends JSON and returns the answer.
 export async function send<T = unknown>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
   const res = await api(path, { method, headers: { "Content-Type": "application/json", ...headers }, body: body === undefined ? undefined : JSON.stringify(body) });
-  return (res.status === 204 ? undefined : await res.json()) as T;
+  return (res.status === 204 ? undefined : await json<T>(res)) as T;
 }
 
 // exchange logs in with a code, which is good for once.
