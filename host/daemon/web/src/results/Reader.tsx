@@ -35,7 +35,7 @@ const trouble = (err: Problem) => (err.status === 410 ? { message: t("textGone")
 
 function Open({ page, lines, find }: { page: ArchivePage; lines: Lines; find: Find }) {
   const cut = useSignal<CutText | null>(null), hidden = useSignal(true), only = useSignal(false), selected = useSignal<Range | null>(null);
-  const line = useSignal(Number(route.peek().query.get("l")) || 1), jump = useSignal(0), at = useSignal(line.value), pointer = useSignal(""), options = useSignal(false);
+  const line = useSignal(Number(route.peek().query.get("l")) || 1), jump = useSignal(0), at = useSignal(line.value), place = useSignal(line.value), pointer = useSignal(""), options = useSignal(false);
   const side = useSignal(route.peek().query.has("limit"));
   useEffect(() => { find.q.value = route.peek().query.get("q") || ""; }, []);
   useEffect(() => { const timer = setTimeout(() => find.run(at.value), typed); return () => clearTimeout(timer); }, [find.q.value, find.regex.value, find.exact.value]);
@@ -46,9 +46,9 @@ function Open({ page, lines, find }: { page: ArchivePage; lines: Lines; find: Fi
     if (find.hit) placed.current = false;
   }, [find.at.value, find.hits.value]);
   useEffect(() => { // the address leads to what is in sight
-    const timer = setTimeout(() => { if (route.peek().parts[0] === page.uuid) history.replaceState(null, "", to("results", [page.uuid], { ...(at.value > 1 && { l: String(at.value) }), ...(find.q.value && { q: find.q.value }) })); }, 400);
+    const timer = setTimeout(() => { if (route.peek().parts[0] === page.uuid) history.replaceState(null, "", to("results", [page.uuid], { ...(place.value > 1 && { l: String(place.value) }), ...(find.q.value && { q: find.q.value }) })); }, 400);
     return () => clearTimeout(timer);
-  }, [at.value, find.q.value]);
+  }, [place.value, find.q.value]);
   useKeys({ n: () => find.step(1), p: () => find.step(-1), "/": () => document.getElementById("find-text")?.focus(), g: () => document.getElementById("go-line")?.focus(), l: () => document.getElementById("load-back")?.focus(), Escape: () => history.back() });
   const now: Cut = cut.value ? { produced: cut.value.produced, shown: cut.value.shown, lines: cut.value.lines_produced, gaps: cut.value.gaps, kept: cut.value.kept?.map((k) => k.line) }
     : { produced: page.chars, shown: page.shown?.chars ?? page.chars, lines: page.lines, gaps: page.shown?.gaps };
@@ -74,7 +74,7 @@ function Open({ page, lines, find }: { page: ArchivePage; lines: Lines; find: Fi
       <div class="reader-body">
         {pointer.value.startsWith("/") ? <Pointer uuid={page.uuid} pointer={pointer.value} /> : only.value && find.hits.value.length
           ? <Hits find={find} open={(n) => { only.value = false; jumpTo(n); }} />
-          : <Virtual lines={lines} find={find} count={page.lines} cut={now} hidden={hidden.value} line={line.value} jump={jump.value} selected={selected.value} select={(r) => { selected.value = r; }} moved={(n) => { at.value = n; }} />}
+          : <Virtual lines={lines} find={find} count={page.lines} cut={now} hidden={hidden.value} line={line.value} jump={jump.value} selected={selected.value} select={(r) => { selected.value = r; }} moved={(first, n) => { at.value = first; place.value = n; }} />}
         <aside id="reader-side" class={side.value ? "open" : ""} aria-label={t("limitAndLoad")} tabIndex={0}>
           <WhatIf page={page} cut={cut.value} show={(c) => { cut.value = c; }} />
           <LoadBack page={page} selected={selected.value} hits={find.hits.value.length} q={find.q.value} regex={find.regex.value} pointer={pointer.value} drop={() => { selected.value = null; }} />

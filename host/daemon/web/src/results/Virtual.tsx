@@ -25,7 +25,9 @@ export interface View {
   jump: number; // changes with each jump
   selected: Range | null;
   select: (r: Range | null) => void;
-  moved: (line: number) => void;
+  // moved receives the first line in sight, and the line that brings this sight back when
+  // it is asked for.
+  moved: (first: number, line: number) => void;
 }
 
 // through reports for each line whether the model was shown it.
@@ -33,13 +35,22 @@ const through = (cut: Cut, n: number): boolean => !(cut.gaps || []).some((g) => 
 
 export function Virtual(v: View) {
   const box = useRef<HTMLDivElement>(null), top = useSignal(0), height = useSignal(600), anchor = useRef(0);
+  const wanted = useRef(0), put = useRef(0); // the line that was asked for, until somebody scrolls away from where that put the box
   const whole = v.count * rowHeight, scale = Math.max(1, whole / tallest), tall = whole / scale;
+  const scrollTo = (line: number) => {
+    if (!box.current) return;
+    box.current.scrollTop = Math.max(0, ((line - 1) * rowHeight - box.current.clientHeight / 3) / scale);
+    wanted.current = line;
+    put.current = box.current.scrollTop;
+  };
   useEffect(() => {
-    const watch = new ResizeObserver(() => { height.value = box.current?.clientHeight || height.value; });
+    const watch = new ResizeObserver(() => {
+      height.value = box.current?.clientHeight || height.value;
+      if (wanted.current) scrollTo(wanted.current);
+    });
     watch.observe(box.current!);
     return () => watch.disconnect();
   }, []);
-  const scrollTo = (line: number) => { if (box.current) box.current.scrollTop = Math.max(0, ((line - 1) * rowHeight - height.value / 3) / scale); };
   useLayoutEffect(() => { if (v.line && v.count) scrollTo(v.line); }, [v.jump, v.count > 0]);
   void v.lines.loaded.value;
   const y = top.value * scale, first = Math.max(1, Math.floor(y / rowHeight) + 1 - around), last = Math.min(v.count, Math.ceil((y + height.value) / rowHeight) + around);
@@ -60,7 +71,12 @@ export function Virtual(v: View) {
   };
   return (
     <div class="lines">
-      <div class="rows" id="lines" ref={box} tabIndex={0} role="region" aria-label={t("whole")} onKeyDown={key} onScroll={(e) => { top.value = e.currentTarget.scrollTop; v.moved(Math.floor((top.value * scale) / rowHeight) + 1); }}>
+      <div class="rows" id="lines" ref={box} tabIndex={0} role="region" aria-label={t("whole")} onKeyDown={key} onScroll={(e) => {
+        top.value = e.currentTarget.scrollTop;
+        if (Math.abs(top.value - put.current) > 1) wanted.current = 0;
+        const from = top.value * scale;
+        v.moved(Math.floor(from / rowHeight) + 1, from ? Math.round((from + e.currentTarget.clientHeight / 3) / rowHeight) + 1 : 1);
+      }}>
         <div class="tall" style={{ height: `${tall}px` }}>
           <div class="seen" style={{ transform: `translateY(${top.value - (y - (first - 1) * rowHeight)}px)` }}>{rows}</div>
         </div>
