@@ -93,7 +93,7 @@ func New(in Input) System {
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
 	if HasTool(in.Tools, tool.RunScript) {
-		parts = append(parts, scriptPart(in))
+		parts = append(parts, scriptPart(in, list.declared != nil))
 	}
 	if HasTool(in.Tools, LoadTool) {
 		rules := w.archiveRules

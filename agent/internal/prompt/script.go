@@ -13,13 +13,18 @@ import (
 const scriptShare = 4
 
 // scriptPart declares the tools that a script finds, as many as there is room for: the
-// pinned ones first, the others in their order. It depends on the tools and the
-// configuration alone.
-func scriptPart(in Input) string {
+// pinned ones first, the others in their order. Where tools are searched for, the others
+// are not declared: a script searches too. It depends on the tools and the configuration
+// alone.
+func scriptPart(in Input, searched bool) string {
 	w, room := For(in.Locale), in.Budget/scriptShare
 	var lines []string
+	pinned, others := scriptOrder(in)
 	left := 0
-	for _, s := range scriptOrder(in) {
+	if searched {
+		left, others = len(others), nil
+	}
+	for _, s := range append(pinned, others...) {
 		line := Clean(tsdecl.Line(tsdecl.Tool{Name: s.Name, About: s.Describe(in.Locale), Params: s.Parameters(in.Locale), Output: s.OutputSchema}))
 		if n := RuneCount(line) + 1; in.Budget < 0 || n <= room {
 			room -= n
@@ -36,8 +41,7 @@ func scriptPart(in Input) string {
 
 // scriptOrder returns the tools that a script may need declared. A result reads itself:
 // the tools of the archive are not among them.
-func scriptOrder(in Input) []tool.Spec {
-	var pinned, others []tool.Spec
+func scriptOrder(in Input) (pinned, others []tool.Spec) {
 	for _, s := range in.Tools {
 		switch {
 		case tool.IsBuiltIn(s.Name):
@@ -47,5 +51,5 @@ func scriptOrder(in Input) []tool.Spec {
 			others = append(others, s)
 		}
 	}
-	return append(pinned, others...)
+	return pinned, others
 }

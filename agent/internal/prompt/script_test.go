@@ -43,3 +43,35 @@ func TestScriptPart(t *testing.T) {
 		}
 	}
 }
+
+// Where tools are searched for, a script searches for them too: the prompt declares the
+// pinned ones alone.
+func TestScriptPartOfToolsThatAreSearchedFor(t *testing.T) {
+	tools := []tool.Spec{{Name: tool.RunScript, Description: "Runs a script."}}
+	for i := range 510 {
+		tools = append(tools, tool.Spec{
+			Name: fmt.Sprintf("office__tool_%03d", i), Description: "Does one thing " + strings.Repeat("with care ", 20),
+			Params: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+		})
+	}
+	source := func(name string) string {
+		from, _, searched := strings.Cut(name, "__")
+		if !searched {
+			return ""
+		}
+		return from
+	}
+	for _, native := range []bool{false, true} {
+		in := Input{Locale: tool.En, Native: native, Tools: tools, Budget: 16000, Today: time.Unix(0, 0), Finding: &Finding{Source: source, Pinned: []string{"office__tool_400"}}}
+		got := New(in).Text
+		if n := strings.Count(got, "declare function "); n != 1 || !strings.Contains(got, "declare function office__tool_400(") {
+			t.Errorf("native %v: %d declarations", native, n)
+		}
+		if !strings.Contains(got, "// and 509 more: await tools.find(query)") {
+			t.Errorf("native %v: %s", native, got)
+		}
+		if n := RuneCount(got); n > 6000 {
+			t.Errorf("native %v: the prompt has %d characters", native, n)
+		}
+	}
+}
