@@ -38,9 +38,9 @@ type MCP struct {
 	Listing    mcpserver.Listing
 	Pinned     []string
 	ToolsChars int
-	// MaxSessions, MaxUserSessions and Idle are as in mcpserver.Config.
+	// MaxSessions, MaxUserSessions, Idle and TaskAfter are as in mcpserver.Config.
 	MaxSessions, MaxUserSessions int
-	Idle                         time.Duration
+	Idle, TaskAfter              time.Duration
 	// Locale is the language of descriptions, notices and errors; empty: English.
 	Locale tool.Locale
 }
@@ -112,7 +112,7 @@ func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, n
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
 		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.config.Pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
-		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle,
+		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now,
 	})
 }

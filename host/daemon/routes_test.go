@@ -144,6 +144,9 @@ var strangers = map[string][]visit{
 		asMCP("tools/call", "load_tool_history", `{"name":"load_tool_history","arguments":{"uuid":"{U}"}`),
 		asMCP("tools/call", "search_tool_history", `{"name":"search_tool_history","arguments":{"query":"CANARY"}`),
 		asMCP("tools/call", "calculator", `{"name":"calculator","arguments":{"expression":"@result:{U}"}`),
+		asMCP("tasks/get", "{S}", `{"taskId":"{S}"`),
+		asMCP("tasks/update", "{S}", `{"taskId":"{S}","inputResponses":{}`),
+		asMCP("tasks/cancel", "{S}", `{"taskId":"{S}"`),
 		{path: "/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: http.Header{"Mcp-Session-Id": {"{U}"}}},
 	},
 	"GET /mcp":     {{path: "/mcp", header: http.Header{"Mcp-Session-Id": {"{U}"}, "Accept": {"text/event-stream"}}}},
@@ -160,7 +163,7 @@ func asMCP(method, name, params string) visit {
 	return visit{
 		path: "/mcp",
 		body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params +
-			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
 		header: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}, "Mcp-Name": {name}, "Accept": {"application/json, text/event-stream"}},
 	}
 }

@@ -23,8 +23,9 @@ type asker struct {
 }
 
 // possible reports whether the client can ask a person.
-func (a *asker) possible() bool {
-	c := a.req.ClientCapabilities()
+func (a *asker) possible() bool { return canElicit(a.req.ClientCapabilities()) }
+
+func canElicit(c *mcp.ClientCapabilities) bool {
 	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
@@ -33,17 +34,17 @@ func (a *asker) repeats() bool { return a.req.ProtocolVersion() >= stateless }
 
 // Approve implements host.Approver.
 func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
-	question := a.question(r)
+	question := a.u.question(r)
 	if !a.repeats() {
 		answer, err := a.req.Session.Elicit(ctx, question)
 		if err != nil {
 			return approval.Answer{}, err
 		}
-		return a.verdict(answer), nil
+		return verdict(answer), nil
 	}
 	key := keyOf(r)
 	if answer, ok := a.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
-		return a.verdict(answer), nil
+		return verdict(answer), nil
 	}
 	a.wanted = mcp.InputRequestMap{key: question}
 	return approval.Answer{}, approval.ErrNoPerson
@@ -56,10 +57,10 @@ func keyOf(r approval.Request) string {
 }
 
 // question is the form that the client shows.
-func (a *asker) question(r approval.Request) *mcp.ElicitParams {
-	t := textsIn(a.u.locale())
+func (u *user) question(r approval.Request) *mcp.ElicitParams {
+	t := textsIn(u.locale())
 	text := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
-	if card := a.u.s.cfg.Card; card != nil {
+	if card := u.s.cfg.Card; card != nil {
 		text = card(r)
 	}
 	schema, err := json.Marshal(map[string]any{
@@ -76,7 +77,7 @@ func (a *asker) question(r approval.Request) *mcp.ElicitParams {
 }
 
 // verdict reads an answer. Whatever is not a clear yes is a no.
-func (a *asker) verdict(r *mcp.ElicitResult) approval.Answer {
+func verdict(r *mcp.ElicitResult) approval.Answer {
 	out := approval.Answer{By: "by MCP"}
 	if r.Action != "accept" {
 		return out

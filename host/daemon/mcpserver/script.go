@@ -20,6 +20,11 @@ func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, a
 	if ask != nil && ask.possible() {
 		person = ask
 	}
+	var patience time.Duration
+	var leave func(id string)
+	if id, ok := ctx.Value(left{}).(*string); ok {
+		person, patience, leave = nil, u.s.cfg.TaskAfter, func(of string) { *id = of }
+	}
 	return u.s.cfg.Scripts.Call(ctx, offer.Caller{
 		Open: func(a approval.Approver, begin func(context.Context, tool.Call) error) script.Session {
 			asking := session.Asking(a).Beginning(begin)
@@ -28,7 +33,7 @@ func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, a
 			}
 			return asking
 		},
-		Ask: person, Repeats: person != nil && ask.repeats(), Locale: u.locale(),
+		Ask: person, Repeats: person != nil && ask.repeats(), Patience: patience, Leave: leave, Locale: u.locale(),
 		Tools: slices.DeleteFunc(session.Tools(), func(t tool.Spec) bool { return !u.offers(t.Name) }),
 		Scope: archive.Scope{Principal: u.principal, Conversation: u.conversation, Everywhere: true},
 		Called: func(_ tool.Call, r tool.Result, took time.Duration) {

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -57,6 +58,9 @@ type Config struct {
 	Sees func(principal, tool string) bool
 	// LocaleOf is a principal's own Locale; nil: they have none.
 	LocaleOf func(principal string) tool.Locale
+	// TaskAfter is how long a client that knows tasks waits for a script before it gets one.
+	// 0: DefaultTaskAfter; negative: not at all.
+	TaskAfter time.Duration
 	// Begin is called before every call; an error refuses the call, and the model
 	// reads it (a *tool.Error unchanged). end must be called after the call. If nil,
 	// every call may run.
@@ -148,6 +152,7 @@ func New(cfg Config) *Server {
 	if cfg.Idle == 0 {
 		cfg.Idle = DefaultIdle
 	}
+	cfg.TaskAfter = cmp.Or(cfg.TaskAfter, DefaultTaskAfter)
 	if cfg.ToolsChars == 0 {
 		cfg.ToolsChars = agent.DefaultToolsChars
 	}

@@ -62,6 +62,9 @@ func newUser(s *Server, principal string) *user {
 	})
 	u.sdk.AddReceivingMiddleware(u.watch)
 	u.offerArchive()
+	if err := u.offerTasks(); err != nil {
+		s.log.Error("tasks cannot be offered to MCP clients", "error", err)
+	}
 	u.list()
 	same := func(*http.Request) *mcp.Server { return u.sdk }
 	// Host and Origin have been checked before, by the daemon's own rules.
@@ -209,8 +212,15 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 		if ok {
 			u.wrap(call)
 		}
+		tasked := func(r mcp.Result) (mcp.Result, error) { return r, nil }
+		if c, is := req.(*mcp.CallToolRequest); is && takesTasks(c.ProtocolVersion(), c.ClientCapabilities()) {
+			ctx, tasked = u.leaving(ctx)
+		}
 		r, err := next(ctx, method, req)
-		if ok && err != nil && u.offers(call.Name) {
+		if ok && err == nil {
+			return tasked(r)
+		}
+		if ok && u.offers(call.Name) {
 			if fail := u.tools().Absent(call.Name); fail != nil { // the protocol's own error says nothing but that it is unknown
 				return u.answer(tool.Result{Tool: call.Name, Err: fail}), nil
 			}
@@ -220,6 +230,10 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			return r, err
 		}
 		switch method {
+		case "server/discover":
+			if d, ok := r.(*mcp.DiscoverResult); ok && u.s.cfg.Scripts != nil {
+				d.Capabilities.AddExtension(tasksExtension, nil)
+			}
 		case "initialize":
 			u.s.begun(u, ss, req, r)
 		case "logging/setLevel":

@@ -98,6 +98,9 @@ func (s *Script) compiled(ctx context.Context, program string, set *Setting) (f 
 		return f, nil, err
 	}
 	js, failed := s.runtime.strip(ctx, program)
+	if errors.Is(failed, ErrTime) { // it may be TypeScript without a fault
+		return 0, nil, failed
+	}
 	if failed != nil || js.Fault != nil || js.Code == program {
 		return 0, js.Fault, err
 	}

@@ -41,6 +41,11 @@ type Caller struct {
 	Ask approval.Approver
 	// Repeats says that the caller makes the call again with a person's answer.
 	Repeats bool
+	// Leave receives the id of the script when the call ends before it: it waits for a person,
+	// weir stops, or it takes longer than Patience (0 or negative: the call does not wait). It
+	// then goes on without the call. Nil: the call waits for a script that runs.
+	Leave    func(id string)
+	Patience time.Duration
 	// Tools are what the caller sees. Scripts among them are not called.
 	Tools  []tool.Spec
 	Scope  archive.Scope

@@ -77,12 +77,16 @@ func compact(text json.RawMessage) string {
 func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id string) (tool.Result, error) {
 	principal := by.Scope.Principal
 	for {
-		status, err := t.Runs.Wait(ctx, principal, id, 0)
+		status, err := t.wait(ctx, by, id)
 		if err != nil {
 			if ctx.Err() != nil { // the caller has gone while it ran
 				err = errors.Join(ctx.Err(), t.Runs.Cancel(context.WithoutCancel(ctx), principal, id))
 			}
 			return tool.Result{}, err
+		}
+		if by.Leave != nil && !status.State.Ended() {
+			by.Leave(id)
+			return inTheWords(status, s), nil
 		}
 		if status.State != journal.Waiting || by.Ask == nil {
 			return inTheWords(status, s), nil
@@ -102,6 +106,20 @@ func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id strin
 			return tool.Result{}, err // ErrNotFound: it was answered elsewhere meanwhile
 		}
 	}
+}
+
+// wait waits for a script as long as its caller does.
+func (t *Tools) wait(ctx context.Context, by Caller, id string) (script.Status, error) {
+	if by.Leave == nil {
+		return t.Runs.Wait(ctx, by.Scope.Principal, id, 0)
+	}
+	some, cancel := context.WithTimeout(ctx, by.Patience)
+	defer cancel()
+	status, err := t.Runs.Wait(some, by.Scope.Principal, id, 0)
+	if err != nil && some.Err() != nil && ctx.Err() == nil {
+		return t.Runs.Get(ctx, by.Scope.Principal, id)
+	}
+	return status, err
 }
 
 func ask(ctx context.Context, a approval.Approver, r approval.Request) (approval.Answer, error) {
