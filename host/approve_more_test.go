@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,34 @@ func TestWritingIsWider(t *testing.T) {
 	says(t, h, "a", generation(1))
 	if p := info(t, h, "a"); p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "the folder /data (rw)") {
 		t.Errorf("%+v", p.Pending)
+	}
+}
+
+// A secret that goes to another granted host, or in another header, is more than the one
+// that runs: the grant names the secret, not where it goes.
+func TestAMovedSecretIsWider(t *testing.T) {
+	asks := func(host, header string) string {
+		return fmt.Sprintf("hosts = [{ host = \"api.example.com\" }, { host = \"log.example.org\" }]\nsecrets = [{ name = \"KEY\", header = %q, host = %q }]", header, host)
+	}
+	for name, moved := range map[string]string{"host": asks("log.example.org", "X-Key"), "header": asks("api.example.com", "User-Agent")} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			lay(t, dir, "a", wanting("a", "1", asks("api.example.com", "X-Key")), generation(1))
+			h := pinned(t, dir, func(c *Config) {
+				c.Folders[0].Trust = plugin.TrustGranted
+				c.Secret = func(string) (string, bool) { return "value of it", true }
+				g := c.Grants["a"]
+				g.Hosts, g.Secrets = []plugin.HostGrant{{Host: "api.example.com"}, {Host: "log.example.org"}}, []string{"KEY"}
+				c.Grants["a"] = g
+			})
+			says(t, h, "a", generation(1))
+			lay(t, dir, "a", wanting("a", "2", moved), generation(2))
+			reload(t, h)
+			says(t, h, "a", generation(1))
+			if p := info(t, h, "a"); p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "the secret KEY") {
+				t.Errorf("%+v", p.Pending)
+			}
+		})
 	}
 }
 

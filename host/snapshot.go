@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/grant"
+	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -194,7 +195,7 @@ func (h *Host) newTools(pl *registry.Plugin, permissions *grant.Resolution, gran
 func (s *snapshot) bind(h *Host, pl *registry.Plugin, permissions *grant.Resolution, tools []*boundTool, one *pluginEntry, old *snapshot) {
 	for i := range permissions.Permissions.Mounts {
 		m := &permissions.Permissions.Mounts[i]
-		m.Hide, m.Keep = h.cfg.Hidden, h.protectedPaths()
+		m.Hide, m.Keep = jail.Everywhere(h.cfg.Hidden), jail.Everywhere(h.protectedPaths())
 	}
 	for _, t := range tools {
 		t.grant.Mounts, t.grant.HTTP, t.reach = permissions.Permissions.Mounts, permissions.Permissions.HTTP, permissions.Hosts

@@ -33,7 +33,7 @@ const (
 
 // AsidePrefix begins the name of the folder into which Restore moves what was in
 // the data folder.
-const AsidePrefix = "before-restore-"
+const AsidePrefix = config.AsidePrefix
 
 // An Info is what backup.json says.
 type Info struct {
@@ -57,7 +57,7 @@ type Written struct {
 // made again when it is missing. No backup has such entries.
 func excluded(name string) bool {
 	return name == "lock" || name == "daemon.json" || name == "cache" || name == headName ||
-		strings.HasPrefix(name, archiveName) || strings.HasPrefix(name, AsidePrefix) || strings.HasPrefix(name, ".restore-")
+		strings.HasPrefix(name, archiveName) || strings.HasPrefix(name, AsidePrefix) || strings.HasPrefix(name, config.RestorePrefix)
 }
 
 // Write writes the data folder into a file that only its owner can read. It

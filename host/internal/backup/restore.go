@@ -37,7 +37,7 @@ func Restore(ctx context.Context, p config.Paths, file string, replace bool) (in
 	if len(old) > 0 && !replace {
 		return info, "", msg.Usagef("--replace moves it aside; --data DIR names another folder", "the data folder %s holds something already: %s", p.Data, term.OneLine(strings.Join(old, ", "), 100))
 	}
-	temp, err := os.MkdirTemp(p.Data, ".restore-")
+	temp, err := os.MkdirTemp(p.Data, config.RestorePrefix)
 	if err != nil {
 		return info, "", msg.Problemf(msg.Storage, config.Elsewhere, "the data folder %s cannot be written: %s", p.Data, config.Reason(err))
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +98,22 @@ func TestRateCacheAndThresholdOfATool(t *testing.T) {
 	_, faults = Parse("tools.toml", "[tools.a]\nrate = { per_minute = -1 }\ntrigger_threshold = -1\nkeep_context = -1\n")
 	if len(faults) != 3 {
 		t.Errorf("%v", faults)
+	}
+}
+
+// TestWhatARestoreSetsAsideIsHidden: it holds a token and an archive, like the data folder.
+func TestWhatARestoreSetsAsideIsHidden(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "a[b")
+	for _, name := range []string{"before-restore-20261127-1", ".restore-1", "plugins"} {
+		if err := os.MkdirAll(filepath.Join(data, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Where the configuration lies in the data folder, that is not hidden as a whole.
+	hidden := Paths{Data: data, Config: filepath.Join(data, "tools.toml")}.Hidden()
+	for name, want := range map[string]bool{"before-restore-20261127-1": true, ".restore-1": true, "plugins": false} {
+		if got := slices.Contains(hidden, filepath.Join(data, name)); got != want {
+			t.Errorf("%s: hidden %v", name, got)
+		}
 	}
 }

@@ -78,8 +78,21 @@ func (p Paths) Hidden() []string {
 	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
 		files = append(files, p.Data)
 	}
+	for _, pattern := range []string{AsidePrefix + "*", RestorePrefix + "*"} {
+		copies, _ := fs.Glob(os.DirFS(p.Data), pattern) // the pattern is valid
+		for _, name := range copies {
+			files = append(files, filepath.Join(p.Data, name))
+		}
+	}
 	return files
 }
+
+// AsidePrefix begins the name of the folder into which a restore moves what was in the
+// data folder, and RestorePrefix of the one in which it unpacks: both hold a token.
+const (
+	AsidePrefix   = "before-restore-"
+	RestorePrefix = ".restore-"
+)
 
 // Quarantine returns the file with the modules whose compilation failed.
 func (p Paths) Quarantine() string { return filepath.Join(p.Data, "quarantine.json") }

@@ -66,7 +66,7 @@ func pathGranted(r *Resolution, asks []registry.PathAsk, i int, g plugin.Grant) 
 		return false
 	}
 	write := a.Write && p.Mode == "rw"
-	if own := contained(dir, r.resolver.Reserved); write && own != "" {
+	if own := contained(dir, jail.Everywhere(r.resolver.Reserved)); write && own != "" {
 		r.miss(tool.Textf("the folder granted for writing as %s, %q, contains %q, which decides what plugins may do", a.Guest, p.Host, own))
 		r.advise(tool.Textf("grant a folder that contains none of weir's own files, or grant this one with mode = \"ro\""))
 		return false

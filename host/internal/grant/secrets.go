@@ -19,11 +19,14 @@ func secrets() power {
 		Ask:      func(a registry.Asks) []registry.SecretAsk { return a.Secrets },
 		Granted:  secretGranted,
 		Describe: describeSecret,
-		// A secret that goes to another host, or in another form, is another ask.
+		// A secret that goes to another host, or in another form, is another ask: the
+		// grant names the secret, not where it goes.
 		Exceeds: func(a registry.SecretAsk, before []registry.SecretAsk, g plugin.Grant) bool {
-			return !slices.ContainsFunc(before, func(b registry.SecretAsk) bool {
+			same := func(b registry.SecretAsk) bool {
 				return b.Name == a.Name && b.Host == a.Host && b.Header == a.Header && b.Format == a.Format
-			}) && !namesSecret(g, a.Name)
+			}
+			moved := func(b registry.SecretAsk) bool { return b.Name == a.Name }
+			return !slices.ContainsFunc(before, same) && (!namesSecret(g, a.Name) || slices.ContainsFunc(before, moved))
 		},
 		Implied: func(g plugin.Grant, asks *registry.Asks) {
 			for _, i := range g.Inject {

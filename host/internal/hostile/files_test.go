@@ -3,6 +3,7 @@ package hostile
 import (
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -42,11 +43,12 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		}
 	}
 	const cut, make = 8, 1
-	rows := []struct {
+	type row struct {
 		name, path string
 		flags      int32
 		want       bool
-	}{
+	}
+	rows := []row{
 		{"notes", "notes", cut, true},
 		{"fresh", "fresh", make, true},
 		{"config", "tools.toml", cut, false},
@@ -62,6 +64,19 @@ func TestAGrantedFolderKeepsWhatDecides(t *testing.T) {
 		{"outside_by_link", "link", cut, false},
 		{"outside_by_root", "/etc/passwd", cut, false},
 		{"root", ".", cut, false},
+	}
+	// As in a container whose volumes overlap; it needs root.
+	again := in("sub/again")
+	if err := os.Mkdir(again, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if exec.Command("mount", "--bind", in("data"), again).Run() == nil {
+		t.Cleanup(func() {
+			if out, err := exec.Command("umount", again).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+		rows = append(rows, row{"token_mounted_twice", "sub/again/token", cut, false}, row{"into_data_mounted_twice", "sub/again/new", make, false})
 	}
 	dir := t.TempDir()
 	grants := map[string]plugin.Grant{}
