@@ -15,10 +15,16 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
 	npm ci --no-audit --no-fund --loglevel=error
 	touch node_modules/.package-lock.json
 fi
-# The types of the page's sources.
-node_modules/.bin/tsc -p ../src
+# The types of the page's sources are checked meanwhile, and told of at the end.
+types=$(mktemp)
+trap 'rm -f "$types"' EXIT
+node_modules/.bin/tsc -p ../src --incremental --tsBuildInfoFile ../../../../build/page.tsbuildinfo >"$types" 2>&1 &
 # Playwright needs Node 20; the clients of npm have brought one where the system's is older.
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
-# Two files at a time, the longest first: each has its own daemon and browser.
-[ $# -gt 0 ] || set -- journeys.test.mjs setup.test.mjs views.test.mjs results.test.mjs
-CHROMIUM=$(command -v chromium) exec "${node:-node}" --test --test-reporter=spec --test-timeout=900000 --test-concurrency=2 "$@"
+# All files at a time, the longest first: each has its own daemon and browser, which often
+# wait for one another.
+[ $# -gt 0 ] || set -- views.test.mjs journeys.test.mjs setup.test.mjs results.test.mjs
+failed=0
+CHROMIUM=$(command -v chromium) "${node:-node}" --test --test-reporter=spec --test-timeout=900000 --test-concurrency=4 "$@" || failed=1
+wait $! || { cat "$types"; failed=1; }
+exit $failed

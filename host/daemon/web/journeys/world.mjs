@@ -194,7 +194,7 @@ export const gallery = join(root, 'build', 'page');
 // violations are what axe finds in the page as it is now by all or some rules, in one line each.
 export async function violations(page, rules) {
   if (!await page.evaluate(() => Boolean(globalThis.axe))) await page.evaluate(await axe);
-  return page.evaluate(async (runOnly) => (await globalThis.axe.run(document, { resultTypes: ['violations'], ...runOnly && { runOnly } })).violations
+  return page.evaluate(async (runOnly) => (await globalThis.axe.run(document, { resultTypes: ['violations'], selectors: false, ...runOnly && { runOnly } })).violations
     .map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 120)).join(' | ')}`), rules);
 }
 
