@@ -44,6 +44,8 @@ func (x *run) howToCall(f scriptvm.Fault) tool.Text {
 	switch {
 	case name == "" && f.Code == scriptvm.Syntax && strings.Contains(lineOf(x.Source, f.Line), "import"):
 		return tool.Textf("a script has no imports, files or network: tools are called as await tools.NAME({…})")
+	case name == "" && len(x.Made) > 0 && strings.HasPrefix(f.Message, "TypeError: cannot read property"):
+		return tool.Textf("the JSON of a result is await r.json(), its text await r.text()")
 	case name == "":
 		return tool.Text{}
 	case x.names[name]:
@@ -80,14 +82,51 @@ func (x *run) noTool(name string) *tool.Error {
 	return unknown(name)
 }
 
-// tellUnawaited logs the calls that the script did not await, and the errors that it did
-// not see.
+// tellUnawaited says what the script did not await: calls and errors.
+// Those calls that were under way have no outcome.
 func (x *run) tellUnawaited(state scriptvm.State) {
-	if n := len(state.Idle); n > 0 {
-		slices.Sort(state.Idle)
-		x.log(msg.In(x.Locale, tool.Textf("the script did not await %d calls, and what came of them is lost: %s", n, strings.Join(slices.Compact(state.Idle), ", "))))
+	names := state.Idle
+	for _, w := range state.Wants { // which have not begun
+		if w.Kind == "call" {
+			names = append(names, w.Tool)
+		}
+	}
+	for _, w := range x.wants {
+		if w.Kind != "call" {
+			continue
+		}
+		names = append(names, w.Tool)
+		if w.landed { // its question has no answer any more
+			x.Made[w.number].Fault = tool.Cancelled
+		}
+	}
+	if n := len(names); n > 0 {
+		slices.Sort(names)
+		x.tell(tool.Textf("the script did not await %d calls, and what came of them is lost: %s; await Promise.all(list.map(…)) waits for all, forEach for none", n, strings.Join(slices.Compact(names), ", ")))
 	}
 	for _, reason := range state.Rejected {
-		x.log(msg.In(x.Locale, tool.Textf("a promise was rejected and nothing awaited it: %s", reason)))
+		x.tell(tool.Textf("a promise was rejected and nothing awaited it: %s", reason))
 	}
+}
+
+// tell logs a line of the host, which the model reads whatever the script has logged.
+func (x *run) tell(t tool.Text) {
+	line := msg.In(x.Locale, t)
+	x.Log, x.told = append(x.Log, line), append(x.told, line)
+}
+
+// lost keeps what came of a call that ended after its script.
+func (x *run) lost(a answered) {
+	if a.want.Kind != "call" || a.away || a.want.parked {
+		return
+	}
+	if a.err != nil {
+		a.made.Fault = tool.Cancelled
+		if a.want.begun && x.store.repeats(a.want.Tool) == Once {
+			a.made.Fault = tool.OutcomeUnknown
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.Made[a.want.number] = a.made
 }

@@ -39,7 +39,7 @@ func (x *run) answerTo(ctx context.Context, w *want) answered {
 		}
 		value, a.origin = page.Text, originOf(origin{UUID: uuid, Part: w.Part}, page.Text)
 	case "find":
-		value = x.session.FindToolsAmong(ctx, w.Query, max(1, min(w.Count, mostFound)), func(name string) bool { return x.names[name] })
+		value = append([]string{}, x.session.FindToolsAmong(ctx, w.Query, max(1, min(w.Count, mostFound)), func(name string) bool { return x.names[name] })...)
 	case "describe":
 		for _, t := range x.Tools {
 			if t.Name == w.Tool {

@@ -108,13 +108,17 @@ func (x *run) note() string {
 		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that were denied: %s]", named(list))))
 	}
 	if list := failed[tool.OutcomeUnknown]; len(list) > 0 {
-		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that ran when weir was stopped, and whose outcome is not known: %s]", named(list))))
+		out = append(out, msg.In(x.Locale, tool.Textf("[calls of the script that were cut off, and whose outcome is not known: %s]", named(list))))
 	}
-	if lines := strings.Join(x.Log, " | "); lines != "" {
-		if len(lines) > mostLogged {
-			lines = strings.ToValidUTF8(lines[:mostLogged], "") + "…"
-		}
+	lines := strings.Join(x.Log[:len(x.Log)-len(x.told)], " | ")
+	if len(lines) > mostLogged {
+		lines = strings.ToValidUTF8(lines[:mostLogged], "") + "…"
+	}
+	if lines != "" {
 		out = append(out, msg.In(x.Locale, tool.Textf("[the script logged: %s]", lines)))
+	}
+	for _, line := range x.told {
+		out = append(out, "["+line+"]")
 	}
 	return strings.Join(out, " ")
 }

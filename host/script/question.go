@@ -74,6 +74,8 @@ const (
 	minOrigin = 12
 	// maxBrief is how many characters of a call's arguments name it.
 	maxBrief = 60
+	// maxArgs is how long arguments are, in bytes, that are read to name a call.
+	maxArgs = 1 << 20
 )
 
 // question returns what a person is asked about a call.
@@ -196,7 +198,7 @@ func originOf(o origin, text string) *origin {
 // brief names a call for a person: the only argument, or all of them, shortened.
 func brief(name string, args json.RawMessage) string {
 	members := map[string]any{}
-	if json.Unmarshal(args, &members) != nil {
+	if len(args) > maxArgs || json.Unmarshal(args, &members) != nil {
 		return name + "(…)"
 	}
 	var out []string

@@ -43,6 +43,7 @@ type run struct {
 	vm    *scriptvm.Script
 	wants map[int]*want // what the script waits for, by Want.ID
 	ready []answered    // not given to the script yet
+	told  []string      // the last of kept.Log, which the host says
 	kept
 }
 
@@ -168,7 +169,9 @@ func (x *run) toEnd(ctx context.Context, begin func(context.Context) (scriptvm.S
 			return state, errRequests
 		}
 		for _, w := range state.Wants {
-			launch(x.add(w))
+			if w.ID > 0 && x.wants[w.ID] == nil { // others are forged
+				launch(x.add(w))
+			}
 		}
 		if err = x.collect(ctx, launch); err == nil {
 			state, err = x.step(ctx)
@@ -203,6 +206,7 @@ func (x *run) fly(ctx context.Context, w *want) {
 	select {
 	case x.answers <- a:
 	case <-ctx.Done():
+		x.lost(a)
 	}
 }
 

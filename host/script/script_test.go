@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +116,9 @@ func TestRun(t *testing.T) {
 		{"a call", "return 'got ' + await tools.echo({text: 'hi'})", "got hi"},
 		{"twenty calls at once", "const all = await Promise.all(Array.from({length: 20}, (_, i) => tools.echo({text: String(i)}))); return all.map(String).join()", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"},
 		{"a whole that no limit cuts", "const r = await tools.long({n: 10000}); return (await r.text()).split('\\n').length", "10000"},
+		{"short results as texts", "const r = await tools.echo({text: 'a b'}); return [r.split(' ').length, r.includes('b'), r.length, r.toUpperCase(), JSON.stringify({r})].join('|')", "2|true|3|A B|{\"r\":\"a b\"}"},
+		{"short results in an answer", "return {a: await tools.echo({text: 'a b'}), all: [await tools.echo({text: 'c'})]}", "{\n \"a\": \"a b\",\n \"all\": [\n  \"c\"\n ]\n}"},
+		{"no tool found", "return (await tools.find('zzz qqq')).length", "0"},
 		{"a part", "const r = await tools.long({n: 10000}); return r.part({grep: 'NEEDLE'})", "7778:line 7778 NEEDLE\n"},
 		{"a part by lines", "const r = await tools.long({n: 10000}); return r.part({lines: '3-4'})", "line 3\nline 4\n"},
 		{"a whole from tool to tool", "const r = await tools.long({n: 10000}); return String(await tools.count({text: r}))", "98900"},
@@ -193,13 +195,43 @@ func TestAnswerOfAPerson(t *testing.T) {
 	}
 }
 
-// TestCallsThatNobodyAwaits: they end with the script.
+// TestCallsThatNobodyAwaits: they end with the script, and the model reads so, whatever else
+// the script has logged.
 func TestCallsThatNobodyAwaits(t *testing.T) {
 	b := newBench(t)
-	out := b.run(t, "for (let i = 0; i < 50; i++) tools.long({n: 100000}); return 'done'")
-	if out.Result.Err != nil || out.Result.Shown.Text != "done" || len(out.Calls) != 0 || !slices.Equal(out.Logged, []string{"the script did not await 50 calls, and what came of them is lost: long"}) {
-		t.Errorf("%+v %d calls", out.Result, len(out.Calls))
+	chatter := "for (let i = 0; i < 3000; i++) console.log('chatter '.repeat(5));"
+	for code, calls := range map[string]int{
+		"for (let i = 0; i < 50; i++) tools.long({n: 100000}); return 'done'":                                                   50,
+		chatter + "[1, 2, 3].forEach(async (n) => { await tools.long({n}) }); return 'done'":                                    3,
+		chatter + "[1, 2].forEach(async () => { await tools.slow({}) }); await tools.echo({text: 'x'}); return 'done'":          2,
+		chatter + "tools.slow({}); await tools.echo({text: 'x'}); return 'done'":                                                1,
+		"const late = tools.slow({}); await tools.echo({text: 'x'}); throw new Error('no')":                                     1,
+		"await tools.echo({text: 'x'}); tools.echo({text: 'y'}); await tools.echo({text: 'z'}); return tools.echo({text: 'x'})": 1,
+	} {
+		out, err := b.runner.Run(t.Context(), slow{b.session}, Script{
+			Source: code, Tools: append(b.session.Tools(), tool.Spec{Name: "slow"}), Scope: archive.Scope{Principal: "me", Conversation: "conversation-1"}, CallID: "call_1", Noted: true,
+		})
+		told := limit.Render(out.Result, tool.En)
+		if err != nil || !strings.Contains(told, fmt.Sprintf("did not await %d calls", calls)) || !strings.Contains(strings.Join(out.Logged, "\n"), "did not await") {
+			t.Errorf("%s: %v %q", code, err, told)
+		}
+		for _, c := range out.Calls {
+			if c.Tool == "slow" && c.Fault != tool.Cancelled {
+				t.Errorf("%s: %+v", code, out.Calls)
+			}
+		}
 	}
+}
+
+// slow is a Session whose tool slow runs until it is cancelled.
+type slow struct{ Session }
+
+func (s slow) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if c.Tool == "slow" {
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}
+	return s.Session.Call(ctx, c)
 }
 
 // TestErrorsThatNobodySees: a script that ends well says which of its promises were
@@ -269,6 +301,12 @@ func TestFailures(t *testing.T) {
 		{"without tools", "\nconst r = await long({n: 3})", tool.Failed, "write await tools.long({…})"},
 		{"a near name", "await tools.ecoh({text: 'x'})", tool.Failed, "did you mean one of these: echo"},
 		{"imports", "import fs from 'fs'\nreturn 1", tool.Failed, "a script has no imports"},
+		{"a member of JSON", "const r = await tools.echo({text: '{\"items\": []}'}); return r.items.length", tool.Failed, "the JSON of a result is await r.json()"},
+		{"a list", "const r = await tools.echo({text: '[1]'}); return r.map((n) => n)", tool.Failed, "is a text, not a list; write await r.json()"},
+		{"a loop over a result", "for (const line of await tools.echo({text: 'a'})) text(line)", tool.Failed, "is a text, not a list"},
+		{"a method on a long one", "const r = await tools.long({n: 3000}); return r.split('\\n').length", tool.Failed, "write await r.text()"},
+		{"a long one as JSON", "const r = await tools.long({n: 3000}); return JSON.stringify({r})", tool.Failed, "write await r.text()"},
+		{"the length of a long one", "const r = await tools.long({n: 3000}); return r.length", tool.Failed, "write await r.text()"},
 		{"another host", "return await fetch('https://example.com')", tool.Failed, "a script has no imports, files or network"},
 		{"an error of a tool", "await tools.fails({})", tool.Failed, "Not today."},
 		{"it waits for nothing", "await new Promise(() => {})", tool.Failed, "nothing settles"},

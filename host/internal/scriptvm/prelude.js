@@ -30,7 +30,7 @@
       const at = place(new Error());
       let want;
       try {
-        want = stringify({ id, kind, ...body });
+        want = wholes("arguments", () => stringify({ id, kind, ...body }));
       } catch (e) {
         reject(new TypeError(`the arguments cannot be written as JSON: ${e.message}`));
         return;
@@ -38,6 +38,18 @@
       waiting.set(id, { resolve, reject, at });
       wants.push(want);
     });
+  }
+
+  // Writes JSON in which results are references: in the arguments of a call all of them, in an
+  // answer the long ones.
+  let writing = "";
+  function wholes(what, write) {
+    writing = what;
+    try {
+      return write();
+    } finally {
+      writing = "";
+    }
   }
 
   // The first place of the script in an error's stack: [line, column].
@@ -84,7 +96,7 @@
         throw Call.missing(this);
       },
     });
-  const idle = new Map(); // calls that nothing has awaited yet, with their tools
+  const idle = new Map(); // calls that nothing has awaited yet: {id, name of the tool}
 
   // A result of a tool: the host keeps the whole, and gives what is asked for.
   class Result {
@@ -114,6 +126,9 @@
       if (this.#text !== undefined) return this.#text;
       throw new TypeError(`the result of ${this.tool} has ${this.chars} characters, too many for a text in passing; write await r.text(), or r.part({grep: "…"})`);
     }
+    get length() {
+      return this[Symbol.toPrimitive]().length;
+    }
     toString() {
       return this[Symbol.toPrimitive]();
     }
@@ -123,9 +138,26 @@
     }
     // As an argument it is a reference, which the host replaces by the whole.
     toJSON() {
-      return this.uuid === "" ? this.#text : "@result:" + this.uuid;
+      if (this.uuid === "" || writing === "" || (writing === "answer" && this.#text !== undefined)) return this[Symbol.toPrimitive]();
+      return "@result:" + this.uuid;
     }
   }
+  // A short result has the methods of a text; what a list has says how to get one.
+  for (const name of Object.getOwnPropertyNames(String.prototype)) {
+    const method = String.prototype[name];
+    if (typeof method !== "function" || name in Result.prototype) continue;
+    defineProperty(Result.prototype, name, {
+      value(...args) {
+        return apply(method, this[Symbol.toPrimitive](), args);
+      },
+    });
+  }
+  for (const name of ["map", "filter", "find", "forEach", "reduce", "some", "every", "join", Symbol.iterator])
+    defineProperty(Result.prototype, name, {
+      get() {
+        throw new TypeError(`the result of ${this.tool} is a text, not a list; write await r.json(), await r.table(), or (await r.text()).split("\\n")`);
+      },
+    });
 
   // Rows of an array of objects in JSON, or of comma-separated lines whose first has the names.
   function table(text) {
@@ -171,9 +203,9 @@
       if (name === "find") return (query, count) => ask("find", { query, count });
       if (name === "describe") return (tool) => ask("describe", { tool });
       return (args = {}) => {
-        const asked = ask("call", { tool: name, args });
-        const call = new Call((resolve, reject) => apply(then, asked, [(r) => resolve(new Result(r)), reject]), name);
-        idle.set(call, name);
+        const answer = ask("call", { tool: name, args });
+        const call = new Call((resolve, reject) => apply(then, answer, [(r) => resolve(new Result(r)), reject]), name);
+        idle.set(call, { id: asked, name });
         return call;
       };
     },
@@ -182,7 +214,7 @@
     getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
   });
 
-  const written = (v, indent) => (typeof v === "object" && v !== null ? stringify(v, null, indent) : String(v));
+  const written = (v, indent) => (typeof v === "object" && v !== null ? wholes("answer", () => stringify(v, null, indent)) : String(v));
   const shown = (v) => (v instanceof Result ? `[result of ${v.tool}: ${v.chars} characters]` : written(v));
 
   const globals = {
@@ -208,7 +240,7 @@
   function finish(value) {
     const out = value === undefined ? said : [...said, value];
     try {
-      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), idle: [...idle.values()] };
+      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), idle: [...idle.values()].filter(({ id }) => !waiting.has(id)).map(({ name }) => name) };
     } catch (error) {
       fail(error);
     }

@@ -13,13 +13,14 @@ type scriptKey struct{}
 // Bounds of what is kept about rejected promises.
 const (
 	mostRejected = 20
-	maxReason    = 300 // bytes
+	maxReason    = 300      // bytes
+	maxRefused   = 64 << 10 // of all of them as JSON, bytes
 )
 
 // A rejection is a promise that was rejected.
 type rejection struct {
-	promise uint64 // the value, which names the promise
-	reason  string
+	Promise uint64 `json:"promise"` // the value, which names the promise
+	Reason  string `json:"reason"`
 }
 
 // onRejection takes note of a promise that was rejected while nothing awaits it, or of one
@@ -35,7 +36,7 @@ func onRejection(ctx context.Context, m api.Module, stack []uint64) {
 		return
 	}
 	if stack[2] != 0 {
-		s.refused = slices.DeleteFunc(s.refused, func(r rejection) bool { return r.promise == promise })
+		s.refused = slices.DeleteFunc(s.refused, func(r rejection) bool { return r.Promise == promise })
 		return
 	}
 	if len(s.refused) < mostRejected {
@@ -56,8 +57,8 @@ func (s *Script) reason(ctx context.Context, value uint64) string {
 // rejected returns the reasons of the promises that nothing awaited.
 func (s *Script) rejected() (reasons []string) {
 	for _, r := range s.refused {
-		if r.reason != "" {
-			reasons = append(reasons, r.reason)
+		if r.Reason != "" {
+			reasons = append(reasons, r.Reason)
 		}
 	}
 	return reasons

@@ -85,7 +85,8 @@ type State struct {
 	// Output are the parts of the answer, each a text, or an object {"result": UUID} for
 	// the whole of a result.
 	Output []json.RawMessage
-	// Idle are the tools of the calls that it did not await, when it has ended well.
+	// Idle are the tools of the calls that have their answer and that it did not await, when
+	// it has ended well.
 	Idle []string
 	// Rejected are the errors of promises that nothing awaited, in the order in which they
 	// came, when it has ended.
@@ -269,20 +270,11 @@ func (s *Script) take(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	var out struct {
-		State struct {
-			Done   bool              `json:"done"`
-			Output []json.RawMessage `json:"output"`
-			Error  *Fault            `json:"error"`
-			Idle   []string          `json:"idle"`
-			Logged []string          `json:"logged"`
-		} `json:"state"`
-		Wants []Want `json:"wants"`
-	}
+	var out handover
 	if err := json.Unmarshal(text, &out); err != nil {
 		return State{}, fmt.Errorf("what the script hands over cannot be read: %w", err)
 	}
-	state := State{Wants: out.Wants, Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Idle: out.State.Idle}
+	state := State{Wants: out.wants(), Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Idle: out.State.Idle}
 	if state.Done {
 		state.Rejected = s.rejected()
 	}

@@ -146,8 +146,8 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %+v, wanted %q at %d:%d", tt.name, f, tt.want, tt.line, tt.column)
 		}
 	}
-	if _, state := play(t, "tools.echo({}); tools.echo({}); return 1", tools); len(state.Idle) != 2 {
-		t.Errorf("of two calls that nobody awaits it says %q", state.Idle)
+	if _, state := play(t, "tools.echo({}); tools.echo({}); await tools.echo({}); tools.echo({}); return 1", tools); len(state.Idle) != 2 || len(state.Wants) != 1 {
+		t.Errorf("of two calls that nobody awaits it says %q, of one that has not begun %v", state.Idle, state.Wants)
 	}
 }
 
@@ -394,5 +394,52 @@ func TestCheck(t *testing.T) {
 	}
 	if f, err := r.Check(t.Context(), "\nreturn )"); err != nil || f == nil || f.Line != 2 {
 		t.Error(f, err)
+	}
+}
+
+// TestHandover: a script that has replaced what is built in hands over no more than the
+// host holds: short texts that name millions of requests would take gigabytes as values.
+func TestHandover(t *testing.T) {
+	for name, source := range map[string]string{
+		"requests":         "const many = '{},'.repeat(2e5) + '{}'; Array.prototype.join = () => many; tools.echo({}); await new Promise(() => {})",
+		"a request's name": "try { await tools['n'.repeat(1e5)]({}) } catch {}",
+		"a question":       "await tools.find('word '.repeat(1e4))",
+	} {
+		s, state, err := open(t).Start(t.Context(), source, Setting{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		s.Close(t.Context())
+		if n := len(state.Wants); n > mostWants {
+			t.Errorf("%s: %d requests", name, n)
+		}
+		for _, w := range state.Wants {
+			if len(w.Tool) > mostName || len(w.Query) > mostQuery {
+				t.Errorf("%s: a tool's name of %d bytes, a question of %d", name, len(w.Tool), len(w.Query))
+			}
+		}
+	}
+}
+
+// TestRejectedBeforeASnapshot: a script that was stored meanwhile still says which errors
+// nothing awaited.
+func TestRejectedBeforeASnapshot(t *testing.T) {
+	r := open(t)
+	s, state, err := r.Start(t.Context(), "const late = Promise.reject(new Error('seen')); Promise.reject(new Error('lost')); await tools.echo({}); try { await late } catch {}", Setting{Tools: []string{"echo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := s.Snapshot()
+	if err := errors.Join(err, s.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = r.Resume(t.Context(), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	state, err = s.Step(t.Context(), []Answer{tools(state.Wants[0])})
+	if err != nil || !state.Done || !slices.Equal(state.Rejected, []string{"Error: lost"}) {
+		t.Errorf("%+v %v", state, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,6 +45,11 @@ func (s *Script) Snapshot() ([]byte, error) {
 		plain[i/8] |= 1 << (i % 8)
 		plain = append(plain, memory[i*chunk:(i+1)*chunk]...)
 	}
+	refused, err := json.Marshal(s.refused)
+	if err != nil {
+		return nil, err
+	}
+	plain = append(plain, refused...)
 	out := make([]byte, head+fixed+s2.MaxEncodedLen(len(plain)))
 	body := out[head:]
 	binary.LittleEndian.PutUint32(body, uint32(len(memory)/chunk))
@@ -59,7 +65,7 @@ func (s *Script) Snapshot() ([]byte, error) {
 // Resume returns a script as it was when the snapshot was made. Errors are ErrSnapshot and
 // those of ctx.
 func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) {
-	size, changes, err := r.unpack(snapshot)
+	size, changes, refused, err := r.unpack(snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +75,7 @@ func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) 
 		return nil, err
 	}
 	body := snapshot[head:]
+	s.refused = refused
 	s.lines, s.left = int(binary.LittleEndian.Uint32(body[4:])), time.Duration(binary.LittleEndian.Uint64(body[8:]))
 	if err := s.change(size, changes); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -113,22 +120,22 @@ func RuntimeOf(snapshot []byte) string {
 const head, fixed = 2 * sha256.Size, 4 + 4 + 8
 
 // unpack returns the size of the memory that a snapshot describes, and what of it differs
-// from the image.
-func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, err error) {
+// from the image, with the promises that were rejected.
+func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, refused []rejection, err error) {
 	if len(snapshot) < head+fixed || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
-		return 0, nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
+		return 0, nil, nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
 	}
 	body := snapshot[head:]
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], snapshot[sha256.Size:head]) {
-		return 0, nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
+		return 0, nil, nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
 	}
 	chunks := int(binary.LittleEndian.Uint32(body))
-	if n, err := s2.DecodedLen(body[fixed:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks {
-		return 0, nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
+	if n, err := s2.DecodedLen(body[fixed:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks+maxRefused {
+		return 0, nil, nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)
 	}
 	plain, err := s2.Decode(nil, body[fixed:])
 	if err != nil || len(plain) < (chunks+7)/8 {
-		return 0, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+		return 0, nil, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
 	}
 	changed, content := plain[:(chunks+7)/8], plain[(chunks+7)/8:]
 	for i := range chunks {
@@ -136,12 +143,15 @@ func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, err error)
 			continue
 		}
 		if len(content) < chunk {
-			return 0, nil, fmt.Errorf("%w: it is cut short", ErrSnapshot)
+			return 0, nil, nil, fmt.Errorf("%w: it is cut short", ErrSnapshot)
 		}
 		changes = append(changes, piece{uint32(i * chunk), content[:chunk]})
 		content = content[chunk:]
 	}
-	return chunks * chunk, changes, nil
+	if err := json.Unmarshal(content, &refused); err != nil {
+		return 0, nil, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+	}
+	return chunks * chunk, changes, refused, nil
 }
 
 // restore makes the module's memory what a state was.
