@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -223,7 +224,30 @@ func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string,
 	if sc.Conversation != "" {
 		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
 	}
-	args = append(args, tool.UnknownTool, tool.BadArgs, tool.Denied, tool.RateLimited, len(MalformedCode), MalformedCode)
+	// The log is written after the calls. A script that a crash interrupts goes on with what
+	// it has read: its own record has the same age as its memory.
+	err = s.db.Each(ctx, "SELECT kept FROM scripts WHERE "+where+" AND kept <> ''", args, func(row sqlite.Row) error {
+		var text string
+		var kept struct {
+			Made []tool.Inner `json:"made"`
+		}
+		if err := errors.Join(row.Scan(&text), json.Unmarshal([]byte(text), &kept)); err != nil {
+			return err
+		}
+		for _, c := range kept.Made {
+			if !slices.Contains(refused(), c.Fault) && !slices.Contains(names, c.Tool) {
+				names = append(names, c.Tool)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap(ctx, "reading the scripts", err)
+	}
+	for _, code := range refused() {
+		args = append(args, code)
+	}
+	args = append(args, len(MalformedCode), MalformedCode)
 	err = s.db.Each(ctx, "SELECT DISTINCT tool_name FROM tool_calls WHERE "+where+" AND code NOT IN (?, ?, ?, ?) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
 		var name string
 		err := row.Scan(&name)
@@ -231,4 +255,9 @@ func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string,
 		return err
 	})
 	return names, wrap(ctx, "reading the call log", err)
+}
+
+// refused returns the codes of calls that were refused before their tool ran.
+func refused() []tool.Code {
+	return []tool.Code{tool.UnknownTool, tool.BadArgs, tool.Denied, tool.RateLimited}
 }

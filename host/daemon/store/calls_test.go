@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/tooluse"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 func TestCalls(t *testing.T) {
@@ -163,5 +164,26 @@ func TestLatestCalls(t *testing.T) {
 	}
 	if got, err := s.LatestCalls(t.Context(), "eve", before, 100); err != nil || got != nil {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestRanToolsOfScripts: what a stored script has called counts although the log of calls,
+// which is written later, does not have it: the script goes on with what it has read.
+func TestRanToolsOfScripts(t *testing.T) {
+	s := openTest(t)
+	scripts, err := s.Scripts(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, kept := range map[string]string{"a": `{"made": [{"tool": "read_file"}, {"tool": "nope", "fault": "unknown_tool"}, {"tool": "put", "fault": "denied"}]}`, "b": ""} {
+		one := journal.Script{ID: id, Principal: mine.Principal, Conversation: mine.Conversation, Script: []byte("{}"), Kept: []byte(kept)}
+		if err := scripts.Add(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for sc, want := range map[Scope][]string{mine: {"read_file"}, {Principal: mine.Principal}: {"read_file"}, {Principal: mine.Principal, Conversation: "other"}: nil, {Principal: "eve"}: nil} {
+		if got, err := s.RanTools(t.Context(), sc); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v: %q %v", sc, got, err)
+		}
 	}
 }
