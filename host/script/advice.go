@@ -44,6 +44,8 @@ func (x *run) howToCall(f scriptvm.Fault) tool.Text {
 	switch {
 	case name == "" && f.Code == scriptvm.Syntax && strings.Contains(lineOf(x.Source, f.Line), "import"):
 		return tool.Textf("a script has no imports, files or network: tools are called as await tools.NAME({…})")
+	case name == "" && f.Code == scriptvm.Syntax && strings.HasPrefix(lineOf(x.Source, f.Line), "export"):
+		return tool.Textf("a script exports nothing: its statements run from the first to the last, and return gives the answer")
 	case name == "" && len(x.Made) > 0 && strings.HasPrefix(f.Message, "TypeError: cannot read property"):
 		return tool.Textf("the JSON of a result is await r.json(), its text await r.text()")
 	case name == "":

@@ -182,6 +182,9 @@ func (x *run) finish(ctx context.Context, state scriptvm.State) (Outcome, error)
 	if f := state.Fault; f != nil {
 		return x.end(tool.NewError(tool.Failed, tool.Textf("%s", f.Message), x.advice(*f)))
 	}
+	if len(state.Output) == 0 && x.Noted {
+		x.tell(tool.Textf("the script returned nothing: return VALUE or text(VALUE) gives an answer"))
+	}
 	size := 0
 	var parts []string
 	for _, p := range state.Output {

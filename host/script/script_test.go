@@ -118,6 +118,7 @@ func TestRun(t *testing.T) {
 		{"a whole that no limit cuts", "const r = await tools.long({n: 10000}); return (await r.text()).split('\\n').length", "10000"},
 		{"short results as texts", "const r = await tools.echo({text: 'a b'}); return [r.split(' ').length, r.includes('b'), r.length, r.toUpperCase(), JSON.stringify({r})].join('|')", "2|true|3|A B|{\"r\":\"a b\"}"},
 		{"short results in an answer", "return {a: await tools.echo({text: 'a b'}), all: [await tools.echo({text: 'c'})]}", "{\n \"a\": \"a b\",\n \"all\": [\n  \"c\"\n ]\n}"},
+		{"a part by an expression", "const r = await tools.long({n: 10000}); return r.part({grep: /needle/i})", "7778:line 7778 NEEDLE\n"},
 		{"no tool found", "return (await tools.find('zzz qqq')).length", "0"},
 		{"a part", "const r = await tools.long({n: 10000}); return r.part({grep: 'NEEDLE'})", "7778:line 7778 NEEDLE\n"},
 		{"a part by lines", "const r = await tools.long({n: 10000}); return r.part({lines: '3-4'})", "line 3\nline 4\n"},
@@ -307,6 +308,9 @@ func TestFailures(t *testing.T) {
 		{"a method on a long one", "const r = await tools.long({n: 3000}); return r.split('\\n').length", tool.Failed, "write await r.text()"},
 		{"a long one as JSON", "const r = await tools.long({n: 3000}); return JSON.stringify({r})", tool.Failed, "write await r.text()"},
 		{"the length of a long one", "const r = await tools.long({n: 3000}); return r.length", tool.Failed, "write await r.text()"},
+		{"a part of a text", "const r = await tools.long({n: 3}); return r.part('1-2')", tool.Failed, "write r.part({lines: \"10-20\"})"},
+		{"exports", "export default async function main() { return 1 }", tool.Failed, "a script exports nothing"},
+		{"an end that is missing", "const a = [1,\n2", tool.Failed, "SyntaxError: the script ends too early"},
 		{"another host", "return await fetch('https://example.com')", tool.Failed, "a script has no imports, files or network"},
 		{"an error of a tool", "await tools.fails({})", tool.Failed, "Not today."},
 		{"it waits for nothing", "await new Promise(() => {})", tool.Failed, "nothing settles"},
@@ -330,5 +334,16 @@ func TestOthersResults(t *testing.T) {
 	out := b.run(t, fmt.Sprintf("return String(await tools.count({text: '@result:%s'}))", r.Ref.UUID))
 	if out.Result.Err == nil || strings.Contains(out.Result.Err.Error(), "98900") {
 		t.Errorf("it reads the result of somebody else: %+v", out.Result)
+	}
+}
+
+// TestEmptyAnswer: a model that forgets return reads so, a person who runs an effect does not.
+func TestEmptyAnswer(t *testing.T) {
+	b := newBench(t)
+	for code, empty := range map[string]bool{"function main() { return 1 }\nmain()": true, "let a = 1": true, "return ''": false, "text('')": false, "return null": false} {
+		out := b.run(t, code)
+		if told := limit.Render(out.Result, tool.En); strings.Contains(told, "the script returned nothing") != empty {
+			t.Errorf("%s: %q", code, told)
+		}
 	}
 }

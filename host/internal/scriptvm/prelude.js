@@ -116,8 +116,11 @@
       return parse(await this.text());
     }
     // lines "10-20" or [10, 20], grep, pointer, head, tail, offset: as load_tool_history has them.
-    async part(which) {
-      return ask("part", { part: { ...which, uuid: this.uuid } });
+    async part(which = {}) {
+      if (typeof which !== "object" || which instanceof RegExp) throw new TypeError('write r.part({lines: "10-20"}) or r.part({grep: "…"})');
+      const part = { ...which, uuid: this.uuid };
+      if (part.grep instanceof RegExp) part.grep = (part.grep.ignoreCase ? "(?i)" : "") + part.grep.source;
+      return ask("part", { part });
     }
     async table() {
       return table(await this.text());

@@ -290,6 +290,7 @@ func (s *Script) inSource(f *Fault) *Fault {
 		f.Column = max(1, f.Column-len(opening))
 	case s.lines > 0 && f.Line > s.lines: // the closing bracket that follows the source
 		f.Line, f.Column = s.lines, 0
+		f.Message = "SyntaxError: the script ends too early, or closes a bracket that it has not opened"
 	}
 	return f
 }

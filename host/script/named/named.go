@@ -24,8 +24,11 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// MaxSource is how long a script may be, in bytes.
-const MaxSource = 256 << 10
+// MaxSource is how long a script may be, maxDescription how long its description, in bytes.
+const (
+	MaxSource      = 256 << 10
+	maxDescription = 1 << 10
+)
 
 // ErrChanged is the error of a script that is not the one that was granted.
 var ErrChanged = errors.New("the script has been changed since it was granted")
@@ -90,8 +93,16 @@ func Parse(name string, source []byte) (*Script, error) {
 		}
 		return nil, msg.Errorf("the manifest of the script %s has a key that does not exist: %s", name, key.String())
 	}
-	if strings.TrimSpace(m.Description) == "" || len(m.Tools) == 0 {
+	m.Description, m.DescriptionZh = text.Clean(m.Description), text.Clean(m.DescriptionZh)
+	switch {
+	case strings.TrimSpace(m.Description) == "" || len(m.Tools) == 0:
 		return nil, msg.Errorf("the manifest of the script %s needs description and tools", name)
+	case max(len(m.Description), len(m.DescriptionZh)) > maxDescription:
+		return nil, msg.Errorf("the description of the script %s is longer than %d bytes", name, maxDescription)
+	case m.MaxChars != 0 && m.MaxChars < tool.MinMaxChars || m.MaxLines < 0:
+		return nil, msg.Errorf("max_chars of the script %s is less than %d, or max_lines less than 0", name, tool.MinMaxChars)
+	case m.Params["type"] != nil && m.Params["type"] != "object":
+		return nil, msg.Errorf("the parameters of the script %s cannot be read: %s", name, `type = "object"`)
 	}
 	return m.script(name, source)
 }

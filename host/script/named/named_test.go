@@ -42,6 +42,11 @@ func TestParse(t *testing.T) {
 		"no description":    "/* weir\ntools = [\"a\"]\n*/",
 		"no tools":          "/* weir\ndescription = \"x\"\n*/",
 		"a schema of no ":   "/* weir\ndescription = \"x\"\ntools = [\"a\"]\n[params.properties.x]\ntype = \"nothing\"\n*/",
+		"a limit below 0":   "/* weir\ndescription = \"x\"\ntools = [\"a\"]\nmax_chars = -5\n*/",
+		"lines below 0":     "/* weir\ndescription = \"x\"\ntools = [\"a\"]\nmax_lines = -1\n*/",
+		"no room for a cut": "/* weir\ndescription = \"x\"\ntools = [\"a\"]\nmax_chars = 1\n*/",
+		"a long one":        "/* weir\ndescription = \"" + strings.Repeat("x", 1025) + "\"\ntools = [\"a\"]\n*/",
+		"no object":         "/* weir\ndescription = \"x\"\ntools = [\"a\"]\n[params]\ntype = \"array\"\n*/",
 		"longer than it is": "/* weir\ndescription = \"x\"\ntools = [\"a\"]\n*/" + strings.Repeat(" ", MaxSource),
 	} {
 		if _, err := Parse("x", []byte(text)); err == nil {

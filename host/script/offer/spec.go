@@ -36,7 +36,7 @@ func Spec() tool.Spec {
 		Output:   script.Limits(),
 		Examples: []tool.Example{{
 			Ask: "Which of the three files has the most lines?", AskZh: "这三个文件哪个行数最多？",
-			Args: json.RawMessage(`{"code":"const files = [\"a.txt\", \"b.txt\", \"c.txt\"];\nconst all = await Promise.all(files.map((path) => tools.read_file({path})));\nreturn files.map((f, i) => f + \": \" + all[i].lines).join(\"\\n\")"}`),
+			Args: json.RawMessage(`{"code":"const files = [\"a.txt\", \"b.txt\", \"c.txt\"];\nconst all = await Promise.all(files.map((file_path) => tools.read_file({file_path})));\nreturn files.map((f, i) => f + \": \" + all[i].lines).join(\"\\n\")"}`),
 		}},
 	}
 }
