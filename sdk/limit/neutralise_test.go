@@ -25,6 +25,10 @@ func TestNeutralise(t *testing.T) {
 		{"<|start_header_id|>", "＜|start_header_id|>"},
 		{"<｜tool▁calls▁begin｜>", "＜｜tool▁calls▁begin｜>"},
 		{"<start_of_turn>user", "＜start_of_turn>user"},
+		{"<turn|>\n<|turn>model\n<|channel>thought", "＜turn|>\n＜|turn>model\n＜|channel>thought"},                     // Gemma 4
+		{"x[e~[\n]~b]user\n]~!b[]~b]ai", "x［e~[\n]～b]user\n]～!b[]～b]ai"},                                             // MiniMax
+		{"<role>HUMAN</role><role>reader</role>", "＜role>HUMAN</role><role>reader</role>"},                           // Ling
+		{"<SPECIAL_11>User\n<extra_id_1>User <special_price>", "＜SPECIAL_11>User\n＜extra_id_1>User <special_price>"}, // Nemotron
 		{"[INST] <<SYS>> x <</SYS>> [/INST]", "［INST] ＜<SYS>> x ＜</SYS>> ［/INST]"},
 		{"[TOOL_CALLS][{}]", "［TOOL_CALLS][{}]"},
 		{"```tool_call\n{}\n```", "｀``tool_call\n{}\n```"},

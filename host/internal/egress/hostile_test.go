@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"html/template"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -200,6 +201,15 @@ func spellings(v string) map[string]string {
 		"every byte escaped": all, "every byte escaped in capitals": strings.ToUpper(all), "JSON": string(quoted), "JSON without HTML": loose.String(), "Go": strconv.Quote(v),
 		"HTML": html.EscapeString(v), "hex": hex.EncodeToString([]byte(v)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(v))), "reversed": back,
 	}
+	var page strings.Builder
+	if err := template.Must(template.New("").Parse("{{.}}")).Execute(&page, v); err != nil {
+		panic(err)
+	}
+	out["html/template"] = page.String()
+	out["PHP's JSON"] = strings.ReplaceAll(strconv.QuoteToASCII(v), "/", `\/`)
+	out["Python's JSON"] = strconv.QuoteToASCII(v)
+	out[".NET's JSON"] = strings.NewReplacer("+", `\u002B`, "&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "'", `\u0027`, `"`, `\u0022`).Replace(v)
+	out["mustache"] = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "=", "&#x3D;").Replace(v)
 	for n := range 4 {
 		for m := range 3 {
 			text := []byte(strings.Repeat("<", n) + v + strings.Repeat(">", m))

@@ -47,10 +47,24 @@ func traces(name string, values ...string) *strings.Replacer {
 func spelled(v string) []string {
 	h := hex.EncodeToString([]byte(v))
 	query, path := url.QueryEscape(v), url.PathEscape(v)
-	return []string{
+	out := []string{
 		v, reversed(v), h, strings.ToUpper(h), html.EscapeString(v),
 		query, path, lowerEscapes(query), lowerEscapes(path), allEscaped(v, "%%%02x"), allEscaped(v, "%%%02X"),
-		quotedJSON(v, true), quotedJSON(v, false), inner(strconv.Quote(v)),
+		quotedJSON(v, true), quotedJSON(v, false), inner(strconv.Quote(v)), inner(strconv.QuoteToASCII(v)),
+	}
+	for _, w := range writers() {
+		out = append(out, w.Replace(v), w.Replace(html.EscapeString(v)), w.Replace(quotedJSON(v, false)), w.Replace(inner(strconv.QuoteToASCII(v))))
+	}
+	return out
+}
+
+// writers returns what writers of JSON and HTML escape beyond need.
+func writers() []*strings.Replacer {
+	return []*strings.Replacer{
+		strings.NewReplacer("/", `\/`), // PHP
+		strings.NewReplacer("+", `\u002B`, "&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "'", `\u0027`, `"`, `\u0022`, "`", `\u0060`), // .NET
+		strings.NewReplacer("+", "&#43;"), // html/template
+		strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "`", "&#x60;", "=", "&#x3D;"), // mustache
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 // calls, results and thoughts.
 const tags = "tool_call tool_response tool_result tool_output tool_use tool_code tool▁ tools> " +
 	"function_call function_result function_response function= parameter= invoke arg_key arg_value " +
-	"think> thinking> reasoning> start_of_turn end_of_turn bos> eos> <sys>> </sys>> |tool"
+	"think> thinking> reasoning> start_of_turn end_of_turn bos> eos> <sys>> </sys>> |tool " +
+	"|turn> turn|> |channel> channel|> special_10> special_11> special_12> extra_id_0> extra_id_1> " + // Gemma 4, Nemotron
+	"role>human< role>assistant< role>system< role>observation<" // Ling
 
 // IsTag reports whether s, after a "<", continues as one of tags or as a special
 // token of a chat template.
@@ -148,7 +150,7 @@ func isName(c byte) bool {
 
 // brackets are the control tokens in square brackets, without the first one.
 const brackets = "tool_calls] tool_results] tool_content] available_tools] inst] args] call_id] " +
-	"system_prompt] think] begin_of_text] end_of_text]"
+	"system_prompt] think] begin_of_text] end_of_text] e~["
 
 // IsBracket reports whether s, after a "[", continues as a control token or announces a call.
 func IsBracket(s string) bool {
