@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -149,8 +150,38 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	case tooMany(body):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", maxBatch))
 		return nil, false
+	case tooHeavy(body):
+		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message has more than %d values", maxValues))
+		return nil, false
 	}
 	return body, err == nil
+}
+
+// tooHeavy reports whether a text has more than maxValues values, those of arguments of
+// calls not counted.
+func tooHeavy(text []byte) bool {
+	if len(text) < 2*maxValues { // a value has two bytes at least
+		return false
+	}
+	n := jsonscan.Count(text).Values
+	if n <= maxValues {
+		return false
+	}
+	messages := []json.RawMessage{text}
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) && json.Unmarshal(text, &messages) != nil {
+		return true
+	}
+	for _, m := range messages {
+		var call struct {
+			Params struct {
+				Arguments json.RawMessage `json:"arguments"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(m, &call) == nil {
+			n -= jsonscan.Count(call.Params.Arguments).Values
+		}
+	}
+	return n > maxValues
 }
 
 // tooMany reports whether a text is a batch of too many messages.

@@ -117,6 +117,11 @@ const maxMessage = 8 << 20
 // while the SDK answers it.
 const maxBatch = 100
 
+// maxValues bounds the values of a message outside of a call's arguments, which have a
+// bound of their own. The SDK reads some of them into Go values, such as those of _meta,
+// which need up to some hundred bytes each.
+const maxValues = 250_000
+
 // ErrClosed is what a closed Server answers.
 var ErrClosed = errors.New("the server is closed")
 

@@ -291,12 +291,12 @@ func (st *stream) pass(text []byte) error {
 // still be on its way to it.
 func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
 	if text[0] != '[' {
-		return []string{string(text)}, false, true
+		return []string{string(text)}, false, !tooHeavy(text)
 	}
 	st.mu.Lock()
 	open, batches := st.open, st.batches
 	st.mu.Unlock()
-	if open && !batches || tooMany(text) {
+	if open && !batches || tooMany(text) || tooHeavy(text) {
 		return nil, false, false
 	}
 	list = slices.Collect(jsonscan.Items(string(text)))

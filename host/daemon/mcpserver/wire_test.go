@@ -154,6 +154,30 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
+// A message needs no more memory than its size explains: the SDK reads _meta and what a
+// client declares into Go values. Arguments have a bound of their own.
+func TestValuesAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	session := map[string]string{sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-03-26"}
+	list := "[" + strings.Repeat("[],", maxValues) + "0]"
+	for name, c := range map[string]struct {
+		message string
+		want    bool
+	}{
+		"meta":                 {`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"a":` + list + `}}}`, true},
+		"meta of a call":       {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"a":` + list + `},"name":"x","arguments":{}}}`, true},
+		"meta in a batch":      {` [{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"a":` + list + `}}}]`, true},
+		"what is declared":     {`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"experimental":{"a":` + list + `}},"clientInfo":{"name":"x","version":"1"}}}`, true},
+		"arguments":            {`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":{"a":` + list + `}}}`, false},
+		"arguments in a batch": {`[{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":{"a":` + list + `}}}]`, false},
+	} {
+		if r := b.post("me", session, c.message); (r.StatusCode == 413) != c.want {
+			t.Errorf("%s: %s", name, r.Status)
+		}
+	}
+}
+
 // Sessions are bounded: the one that was idle longest makes room, unless it was used
 // in the last minute.
 func TestSessionsAreBounded(t *testing.T) {
