@@ -72,7 +72,7 @@ func (x *Index) Explain(query string, count int, among func(tool int) bool) []Hi
 func (x *Index) find(query string, count int, among func(tool int) bool) ([]Hit, []concept) {
 	count = max(count, 0)
 	concepts := x.concepts(query)
-	scores := x.score(concepts)
+	scores := x.score(concepts, areKeywords(query), seeks(query))
 	named := append(x.names.exact(query), x.names.near(query)...)
 	var hits []Hit
 	seen := map[int32]bool{}
@@ -183,8 +183,11 @@ func (x *Index) rate(c *concept, proper bool) {
 // scored are the scores of all tools.
 type scored struct {
 	total, share  []float64
-	words         []int   // of the question that each tool matches
-	mass, unknown float64 // of all words of the question, and of those that no tool has
+	words         []int     // of the question that each tool matches
+	about         []float64 // how much each tool is about the word that it is most about
+	mass, unknown float64   // of all words of the question, and of those that no tool is about
+	keywords      bool      // the question is a few words without a sentence around them
+	seeks         bool      // it asks for something
 }
 
 // best returns the most tools with the highest scores, and those as good as the last of
@@ -212,34 +215,47 @@ func (s scored) best(most int, among func(tool int) bool) []Hit {
 }
 
 // byChance reports whether what a tool has in common with a question means nothing:
-// beside the words that no tool has, what it matches is little. The fewer words it
-// matches, the more that has to be.
+// it has a word in passing, or beside the words that no tool is about, what it matches is
+// little. The fewer words it matches, the more that has to be.
 func (s scored) byChance(tool int) bool {
+	if s.about[tool] < leastAbout && !s.keywords {
+		return true
+	}
 	matched := s.share[tool] * s.mass
-	share := matched / (matched + s.unknown)
+	least := leastOfMore
 	switch s.words[tool] {
 	case 1:
-		return share < leastOfOne
+		least = leastOfOne
 	case 2:
-		return share < leastOfTwo
+		least = leastOfTwo
 	}
-	return share < leastOfMore
+	if s.seeks {
+		least *= leastSought
+	}
+	return matched < least*(matched+s.unknown)
 }
 
-// The least share of a question that a tool has to match by one, two or more words.
-const leastOfOne, leastOfTwo, leastOfMore = 0.5, 0.3, 0.05
+// The least share of a question that a tool has to match by one, two or more words, and
+// how much of it is enough in a text that asks for something.
+const leastOfOne, leastOfTwo, leastOfMore, leastSought = 0.5, 0.3, 0.05, 0.5
 
-func (x *Index) score(concepts []concept) scored {
-	s := scored{total: make([]float64, len(x.tools)), share: make([]float64, len(x.tools)), words: make([]int, len(x.tools))}
-	best, how := make([]float64, len(x.tools)), make([]float64, len(x.tools))
+// telltale are the fields whose every word says what a tool is about.
+const telltale = 1<<inName | 1<<inServer | 1<<inExamples | 1<<inTags | 1<<inQuestions
+
+// leastAbout is how often, over all fields, a tool has a word that it is about: 1 is once
+// in a description of average length. maxKeywords is how many words may be no sentence.
+const leastAbout, maxKeywords = 0.8, 2
+
+func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
+	n := len(x.tools)
+	s := scored{keywords: keywords, seeks: seeks, total: make([]float64, n), share: make([]float64, n), words: make([]int, n), about: make([]float64, n)}
+	best, how := make([]float64, n), make([]float64, n)
 	matched := map[int32]float64{}
 	var touched []int32
+	var most float64
 	for _, c := range concepts {
 		s.mass += c.mass
-		if len(c.variants) == 0 {
-			s.unknown += c.mass
-		}
-		touched = touched[:0]
+		touched, most = touched[:0], 0
 		for _, v := range c.variants {
 			matched[v.id] = max(matched[v.id], v.weight)
 			for _, p := range x.postings[v.id] {
@@ -247,9 +263,12 @@ func (x *Index) score(concepts []concept) scored {
 					touched = append(touched, p.tool)
 				}
 				w := float64(p.weight)
-				if sc := v.weight * v.rarity * w * (1 + x.set.saturate) / (x.set.saturate + w); sc > best[p.tool] {
-					best[p.tool] = sc
+				about := v.weight * w * (1 + x.set.saturate) / (x.set.saturate + w)
+				best[p.tool] = max(best[p.tool], v.rarity*about)
+				if p.in&telltale != 0 || !isLatin(x.words[v.id]) && about > leastAbout/2 { // Chinese texts have a pair for each character
+					about = max(about, leastAbout)
 				}
+				s.about[p.tool], most = max(s.about[p.tool], about), max(most, about)
 				how[p.tool] = max(how[p.tool], v.weight)
 			}
 		}
@@ -258,6 +277,12 @@ func (x *Index) score(concepts []concept) scored {
 			s.share[t] += c.mass * how[t]
 			s.words[t]++
 			best[t], how[t] = 0, 0
+		}
+		switch {
+		case len(c.variants) == 0:
+			s.unknown += c.mass
+		case most < leastAbout && !keywords: // as a word that no tool has
+			s.unknown += min(c.mass, x.set.unknown*x.highest)
 		}
 	}
 	for t, total := range s.total {

@@ -186,11 +186,49 @@ func TestFindNothing(t *testing.T) {
 	for _, query := range []string{"", " ", "?!", "hello", "Hi there!", "good morning", "How are you doing today?", "thanks a lot, bye", "what can you do?",
 		"nice to meet you", "happy birthday", "never mind", "ok", "haha", "你好", "谢谢你", "您好，在吗？", "早上好", "asdf qwer", "xkcdq zzyzx plugh",
 		"colorless green ideas sleep furiously", "foo bar baz", "twas brillig and the slithy toves", "the moon is made of cheese",
-		"seven spoons dance under a velvet ceiling", "12345", "lorem ipsum dolor sit amet", "my shoes taste like thursday", "呜呜呜"} {
+		"seven spoons dance under a velvet ceiling", "12345",
+		"okay, sounds good", "see you later", "are you a robot?", "sorry, my mistake", "you are so smart", "that makes sense, thanks", "take care and stay safe",
+		"perfect, exactly what I wanted", "what a beautiful day", "I am so tired today", "Brilliant!", "merci", "bonjour, comment ça va ?", "guten Morgen, wie geht es dir?", "再见，明天见", "你真聪明", "新年快乐", "lorem ipsum dolor sit amet", "my shoes taste like thursday", "呜呜呜"} {
 		for _, count := range []int{1, 5, x.Len()} {
 			if got := names(x, x.Find(query, count)); got != nil {
 				t.Errorf("%q finds %v", query, got)
 			}
+		}
+	}
+}
+
+// A word that a tool has in passing finds it where it is searched for, not where somebody
+// says something.
+func TestWordsInPassing(t *testing.T) {
+	tools := shop()
+	long := strings.Repeat("It keeps the order of the columns, and rows without a value stay empty. ", 5)
+	tools = append(tools, Tool{
+		Name: "load_table", Description: "Load a table. " + long + "A robot may have to wait for the elbow of the pipe.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string","description":"` + long + `whether the family is loaded too"}}}`),
+	})
+	x := New(tools)
+	for _, query := range []string{"are you the robot of the house", "greetings to you and your family", "my elbow is the king"} {
+		if got := find(x, query); got != nil {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+	for _, query := range []string{"robot", "elbow", "the columns of a table"} {
+		if got := find(x, query); !slices.Contains(got, "load_table") {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+}
+
+// A request for something is about the word that a tool is about, whatever else it has.
+func TestRequestsNeedLess(t *testing.T) {
+	x := New(append(shop(), Tool{Name: "create_container", Server: "dock", Description: "Create a new container."},
+		Tool{Name: "list_containers", Server: "dock", Description: "List all containers."}, Tool{Name: "container_logs", Server: "dock", Description: "Print what a container writes."}))
+	for query, finds := range map[string]bool{
+		"launch some nginx wobblo container": true, "I need an nginx wobblo container": true, "an nginx wobblo container with haproxy": true,
+		"his nginx wobblo loves the haproxy container": false,
+	} {
+		if got := find(x, query); (got != nil) != finds {
+			t.Errorf("%q finds %v", query, got)
 		}
 	}
 }
