@@ -14,6 +14,9 @@ const bubble = (page, text) => log(page).getByRole('article', { name: 'You' }).f
 
 test('a new tab is logged in, and log-out holds for all', async () => {
   const page = await world.visit();
+  assert.ok(!JSON.stringify(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).includes(weir.token), 'the token is not remembered');
+  const [cookie] = await page.context().cookies();
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.expires > Date.now() / 1000 + 60 * 24 * 3600], [true, 'Strict', true]);
   const other = await page.context().newPage();
   await other.goto(weir.url);
   await other.getByRole('textbox', { name: 'Your question' }).waitFor();
@@ -59,6 +62,10 @@ test('Back leads to what was open before, and titles say what is open', async ()
   assert.match(await page.title(), /^Which was second\? – weir$/);
   await page.goForward();
   await bubble(page, 'first').waitFor();
+  await view(page, 'Settings');
+  await page.waitForFunction(() => document.title === 'Limits – Settings – weir');
+  await page.getByRole('button', { name: '中文' }).first().click();
+  await page.waitForFunction(() => document.title === '限制 – 设置 – weir');
 });
 
 test('a daemon that is away is told as such, and what is shown stays', async () => {
@@ -226,6 +233,9 @@ test('a code logs in once, and the browser stays logged in', async () => {
   await page.reload();
   await question.waitFor();
   assert.equal(await page.evaluate(() => document.cookie), '');
+  await page.goto(`${weir.url}#token=wrong`);
+  await page.reload();
+  await question.waitFor(); // a wrong token or code ends no session
   const again = await world.visit({}, '');
   await again.goto(address);
   await again.getByRole('alert').filter({ hasText: 'The code is wrong, was used, or is older than a minute' }).waitFor();

@@ -213,6 +213,7 @@ test('archived results of programs are found, read and deleted', async () => {
   await page.getByRole('button', { name: /their_tool.*60/ }).click();
   const lines = page.getByRole('region', { name: 'Archived text' });
   await lines.getByText('苍鹭').waitFor();
+  await page.waitForFunction(() => document.title === 'their_tool – Results – weir');
   await lines.getByText('⟨U+202E⟩').waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download' }).click();

@@ -100,6 +100,7 @@ test('a trace shows requests, calls, waits, loads and what became placeholders',
   await view(page, 'Traces');
   await page.getByRole('link', { name: /^Make a traced text/ }).click();
   await page.getByRole('heading', { name: 'Make a traced text', level: 1 }).waitFor();
+  await page.waitForFunction(() => document.title === 'Make a traced text – Traces – weir');
   const time = page.getByRole('region', { name: /^Time/ }).getByRole('listitem');
   await time.filter({ hasText: /^round 1 · model.*first piece/ }).waitFor();
   await time.filter({ hasText: /^calculator “6\*7”/ }).waitFor();

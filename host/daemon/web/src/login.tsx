@@ -1,6 +1,6 @@
 // The log-in of a browser: with the token that weir printed.
 import { useSignal } from "@preact/signals";
-import { keepToken, refused } from "./core/daemon";
+import { logIn, refused } from "./core/daemon";
 import { lang, switchLanguage, t } from "./core/words";
 import { Button } from "./parts/Button";
 
@@ -8,7 +8,7 @@ export function LogIn() {
   const typed = useSignal("");
   return (
     <main class="login">
-      <form onSubmit={(e) => { e.preventDefault(); refused.value = ""; keepToken(typed.value.trim()); }}>
+      <form onSubmit={(e) => { e.preventDefault(); logIn({ token: typed.value.trim() }); }}>
         <p class="brand"><img src="icon.svg" alt="" width="28" height="28" /> weir</p>
         <h1>{t("loginTitle")}</h1>
         <p>{t("loginHelp")}</p>

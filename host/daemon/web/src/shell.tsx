@@ -1,10 +1,10 @@
 // The frame around all views: the rail, what is said in all of them, and the log-in.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { away, operator, session, token } from "./core/daemon";
+import { away, key, operator, session } from "./core/daemon";
 import { shown } from "./core/format";
 import { approvals, pulse } from "./core/pulse";
-import { route, to } from "./core/route";
+import { opened, route, to } from "./core/route";
 import { lang, switchLanguage, family, t } from "./core/words";
 import { nameOf } from "./account/Account";
 import { Inbox, waitingElsewhere } from "./ask/Inbox";
@@ -21,7 +21,7 @@ export function Shell({ views }: { views: View[] }) {
   const help = useSignal(false);
   useEffect(() => { document.documentElement.lang = lang.value === "zh" ? "zh-CN" : "en"; }, [lang.value]);
   useKeys({ "?": () => { help.value = true; } });
-  if (!token.value) { document.title = "weir"; return <LogIn />; }
+  if (!key.value) { document.title = "weir"; return <LogIn />; }
   const name = route.value.view, seen = views.filter((v) => !v.operator || operator()), view = seen.find((v) => v.name === name);
   document.title = [approvals.value.length ? `(${approvals.value.length})` : "", titleOf(name), "weir"].filter(Boolean).join(" – ").replace(") – ", ") ");
   return (
@@ -42,9 +42,9 @@ export function Shell({ views }: { views: View[] }) {
 
 // titleOf names what is open.
 function titleOf(name: string): string {
-  const { parts } = route.value, c = current.value;
+  const c = current.value;
   if (name === "ask") return shown(c.title.value || c.turns.value[0]?.question || "").slice(0, 60);
-  return [parts[0] && name !== "results" ? parts[0].slice(0, 60) : "", family(`view_${name}`)].filter(Boolean).join(" – ");
+  return [opened.value, family(`view_${name}`)].filter(Boolean).join(" – ");
 }
 
 const due = (name: string): number => (name === "plugins" ? pulse.value?.plugins?.waiting?.length || 0 : name === "ask" ? waitingElsewhere() : 0);

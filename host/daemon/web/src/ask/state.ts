@@ -1,7 +1,7 @@
 // The conversations that this tab has open, and what is asked in them.
 import { effect, signal, untracked } from "@preact/signals";
 import type { Budget, ChatStart, ConversationList, ConversationRow, KeptLine, ShownConversation, ShownMessage, Trace, TraceHead, TraceList } from "../api";
-import { api, getJSON, Problem, token, unreachable } from "../core/daemon";
+import { api, getJSON, key, Problem, unreachable } from "../core/daemon";
 import { beat } from "../core/pulse";
 import { go, route, to } from "../core/route";
 import { recall, remember } from "../core/storage";
@@ -139,7 +139,7 @@ export function fresh(): void {
 // follow the address: a conversation that it names is opened.
 effect(() => {
   const { view, parts, query } = route.value;
-  if (view !== "ask" || !token.value) return;
+  if (view !== "ask" || !key.value) return;
   const id = parts[0] || "";
   untracked(() => {
     if (id) open(id, Number(query.get("m")) || 0);

@@ -1,13 +1,12 @@
-// Requests to the daemon, and the token or the session that they are made with.
+// Requests to the daemon, and the session that they are made with.
 import { signal } from "@preact/signals";
 import type { Problem as Told, SessionInfo, SessionStarted } from "../api";
 import { recall, remember } from "./storage";
 import { t, tag } from "./words";
 
-// token is the token or, after "session:", the key of a session, as all tabs of this
-// browser know it; empty: no one is logged in. It is in the storage and not in a cookie,
-// which a browser would send to every port of this machine.
-export const token = signal(recall("weir.token") || "");
+// key is the half of a session that all tabs of this browser know; empty: no one is logged
+// in. The other half is a cookie, which no script reads. The token is not remembered.
+export const key = signal(recall("weir.session") || "");
 // refused says why somebody has to log in again.
 export const refused = signal("");
 // away reports whether the daemon has not answered the last request.
@@ -15,13 +14,13 @@ export const away = signal(false);
 export const session = signal<SessionInfo | null>(null);
 export const operator = (): boolean => Boolean(session.value?.operator);
 
-// keepToken remembers a token for all tabs; an empty one is forgotten.
-export function keepToken(given: string): void {
-  token.value = given;
-  remember("weir.token", given || null);
+// keep remembers a key for all tabs; an empty one is forgotten.
+function keep(given: string): void {
+  key.value = given;
+  remember("weir.session", given || null);
 }
 
-addEventListener("storage", (e) => { if (e.key === "weir.token" && (e.newValue || "") !== token.value) location.reload(); }); // another tab logged in or out
+addEventListener("storage", (e) => { if (e.key === "weir.session" && (e.newValue || "") !== key.value) location.reload(); }); // another tab logged in or out
 
 // A Problem is a request that failed. Its status is 0 if the daemon did not answer.
 export class Problem extends Error {
@@ -39,9 +38,7 @@ export const unreachable = "unreachable";
 // api sends a request; an answer that is not 2xx or 304 is a Problem.
 export async function api(path: string, options: RequestInit = {}): Promise<Response> {
   const headers: Record<string, string> = { "Accept-Language": tag(), ...(options.headers as Record<string, string>) };
-  const key = token.value.split("session:")[1];
-  if (key) headers["X-Weir-Session"] = key;
-  else if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  if (key.value) headers["X-Weir-Session"] = key.value;
   let res: Response;
   try {
     res = await fetch(path, { ...options, headers });
@@ -53,7 +50,7 @@ export async function api(path: string, options: RequestInit = {}): Promise<Resp
   away.value = false;
   if (res.ok || res.status === 304) return res;
   const body = await res.json().catch(() => null);
-  if (res.status === 401 && token.value) refused.value = t("wrongToken");
+  if (res.status === 401 && key.value && !(path === "api/session" && options.method === "POST")) refused.value = t("sessionEnded");
   // Every error of the daemon has a message; a proxy's has none.
   const between = () => (res.status === 429 ? t("proxyBusy") : t("proxyFailed", { status: String(res.status) }));
   throw new Problem(body?.error?.message ? body.error : { message: between() }, res.status);
@@ -73,10 +70,15 @@ export async function send<T = unknown>(method: string, path: string, body?: unk
   return (res.status === 204 ? undefined : await json<T>(res)) as T;
 }
 
-// exchange logs in with a code, which is good for once.
-export async function exchange(code: string): Promise<void> {
-  const started = await send<SessionStarted>("POST", "api/session", { code });
-  keepToken(`session:${started.key}`);
+// logIn begins a session with the token, or with a code that is good for once. A browser
+// that is logged in stays so if that fails.
+export async function logIn(by: { token: string } | { code: string }): Promise<void> {
+  try {
+    keep((await send<SessionStarted>("POST", "api/session", by)).key);
+    refused.value = "";
+  } catch (err) {
+    if (!key.value) refused.value = (err as Problem).code === "wrong_token" ? t("wrongToken") : told(err);
+  }
 }
 
 export async function whoAmI(): Promise<void> {
@@ -86,7 +88,7 @@ export async function whoAmI(): Promise<void> {
 // logOut ends the session, for all tabs.
 export function logOut(): void {
   api("api/session", { method: "DELETE" }).catch(() => {}); // the key is forgotten either way
-  keepToken("");
+  keep("");
   session.value = null;
 }
 

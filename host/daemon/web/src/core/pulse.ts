@@ -1,7 +1,7 @@
 // What changes in the daemon, asked for every few seconds while the page is visible.
 import { signal } from "@preact/signals";
 import type { Approval, ApprovalList, Pulse } from "../api";
-import { api, away, getJSON, token } from "./daemon";
+import { api, away, getJSON, key } from "./daemon";
 
 const every = 3000; // milliseconds between two requests
 const least = 500; // while the daemon does not answer, doubled up to most
@@ -16,7 +16,7 @@ let tag = "", timer = 0, wait = least;
 // beat asks once and plans the next time.
 export async function beat(): Promise<void> {
   clearTimeout(timer);
-  if (token.value && document.visibilityState === "visible") await once();
+  if (key.value && document.visibilityState === "visible") await once();
   wait = away.value ? Math.min(2 * wait, most) : least;
   timer = window.setTimeout(beat, away.value ? wait : every);
 }

@@ -15,6 +15,9 @@ function read(): Route {
 
 export const route = signal<Route>(read());
 
+// opened names what a view shows, for the title of the tab.
+export const opened = signal("");
+
 addEventListener("popstate", () => { route.value = read(); });
 addEventListener("hashchange", () => { route.value = read(); });
 

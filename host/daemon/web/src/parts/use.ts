@@ -1,6 +1,8 @@
 // Hooks that several views use.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem, unreachable } from "../core/daemon";
+import { shown } from "../core/format";
+import { opened } from "../core/route";
 
 // Asked is the state of a request: data stays while it is asked for again.
 export interface Asked<T> {
@@ -20,6 +22,11 @@ export function useAsked<T>(ask: () => Promise<T>, by: unknown[]): Asked<T> {
   };
   useEffect(() => { again(); return () => { turn.current++; }; }, by);
   return { ...state, again };
+}
+
+// useTitle names in the title of the tab what is open.
+export function useTitle(text: string): void {
+  useEffect(() => { opened.value = shown(text).slice(0, 60); return () => { opened.value = ""; }; }, [text]);
 }
 
 // useEvery calls act again and again while the page is visible; every is in milliseconds.

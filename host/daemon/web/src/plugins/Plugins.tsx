@@ -8,7 +8,7 @@ import { route, to } from "../core/route";
 import { family, t } from "../core/words";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
-import { useAsked } from "../parts/use";
+import { useAsked, useTitle } from "../parts/use";
 import { Review } from "./Review";
 
 const stopped = ["refused", "disabled", "quarantined"];
@@ -16,6 +16,7 @@ const stopped = ["refused", "disabled", "quarantined"];
 export function Plugins() {
   const name = route.value.parts[0] || "", changed = useSignal(0);
   const { data, problem, again } = useAsked(() => getJSON<PluginList>("api/plugins"), [pulse.value?.tools, String(pulse.value?.plugins?.waiting), changed.value]);
+  useTitle(name);
   useEffect(() => { if (pulse.value) again(); }, [String(pulse.value?.plugins?.quarantined)]);
   const due = (p: PluginInfo) => p.state === "waiting" || Boolean(p.offer);
   const all = data?.plugins || [], waiting = all.filter(due), rest = all.filter((p) => !due(p));

@@ -12,7 +12,7 @@ import { Copy } from "../parts/Copy";
 import type { Cut } from "../parts/CutMap";
 import { Field, Tick } from "../parts/Field";
 import { ProblemBox } from "../parts/Problem";
-import { useKeys } from "../parts/use";
+import { useKeys, useTitle } from "../parts/use";
 import { Find } from "./find";
 import { Lines, path } from "./lines";
 import { LoadBack } from "./LoadBack";
@@ -34,6 +34,7 @@ export function Reader({ uuid }: { uuid: string }) {
 const trouble = (err: Problem) => (err.status === 410 ? { message: t("textGone") } : err.status === 404 ? { message: t("noResult") } : { message: err.message, hint: err.code === "bad_args" ? "" : err.hint });
 
 function Open({ page, lines, find }: { page: ArchivePage; lines: Lines; find: Find }) {
+  useTitle(`${page.tool} ${shortArgs(page.arguments)}`.trim());
   const cut = useSignal<CutText | null>(null), hidden = useSignal(true), only = useSignal(false), selected = useSignal<Range | null>(null);
   const line = useSignal(Number(route.peek().query.get("l")) || 1), jump = useSignal(0), at = useSignal(line.value), place = useSignal(line.value), pointer = useSignal(""), options = useSignal(false);
   const side = useSignal(route.peek().query.has("limit"));

@@ -9,7 +9,7 @@ import { family, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
-import { useAsked, useEvery } from "../parts/use";
+import { useAsked, useEvery, useTitle } from "../parts/use";
 import { Card } from "./Card";
 
 const every = 3000; // milliseconds between two looks at what changes
@@ -47,6 +47,7 @@ function Head({ s }: { s: ScriptSummary }) {
 function One({ id }: { id: string }) {
   const address = `api/scripts/${encodeURIComponent(id)}`, [trouble, setTrouble] = useState("");
   const { data: s, problem, again } = useAsked(() => getJSON<ScriptRun>(address), []);
+  useTitle(s ? t("scriptOf", { time: moment(s.created_at) }) : "");
   const under = s?.state === "running" || s?.state === "waiting";
   useEvery(every, () => { if (under) again(); });
   if (problem) return <ProblemBox alert message={told(problem)} />;

@@ -10,7 +10,7 @@ import { Button } from "../parts/Button";
 import { Choice } from "../parts/Field";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
-import { useAsked } from "../parts/use";
+import { useAsked, useTitle } from "../parts/use";
 import { Agents } from "./Agents";
 import { Approvals } from "./Approvals";
 import { Archive } from "./Archive";
@@ -30,6 +30,7 @@ const sections: Record<string, string[]> = {
 export function Settings() {
   const at = route.value.parts[0] || "limits", asked = useAsked(load, [pulse.value?.configuration]);
   const section = sections[at] ? at : "limits";
+  useTitle(family(`settings_${section}`));
   return (
     <main class="two chosen settings-view">
       <nav class="list" aria-label={t("view_settings")}>

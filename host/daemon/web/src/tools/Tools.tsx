@@ -11,7 +11,7 @@ import { Field } from "../parts/Field";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
-import { useAsked, useKeys } from "../parts/use";
+import { useAsked, useKeys, useTitle } from "../parts/use";
 import { Try } from "./Try";
 
 export function Tools() {
@@ -19,6 +19,7 @@ export function Tools() {
   const { data, problem } = useAsked(() => getJSON<ToolList>(q ? `api/tools?query=${encodeURIComponent(q)}` : "api/tools"), [q, pulse.value?.tools]);
   const one = useAsked(async () => (name ? await getJSON<PluginToolInfo>(`api/tools/${encodeURIComponent(name)}`) : null), [name, pulse.value?.tools, pulse.value?.configuration]);
   const tools = data?.tools || [];
+  useTitle(name);
   useKeys({ "/": () => document.getElementById("find-tool")?.focus() });
   return (
     <main class={`two ${name ? "chosen" : ""}`}>

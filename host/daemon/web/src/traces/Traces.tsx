@@ -7,7 +7,7 @@ import { family, t } from "../core/words";
 import { Copy } from "../parts/Copy";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
-import { useAsked } from "../parts/use";
+import { useAsked, useTitle } from "../parts/use";
 import { Timeline } from "./Timeline";
 import { Held } from "./Held";
 
@@ -27,6 +27,7 @@ async function find(parts: string[]): Promise<Trace> {
 
 function One({ parts }: { parts: string[] }) {
   const { data: x, problem } = useAsked(() => find(parts), []);
+  useTitle(x?.question || "");
   if (problem) return <ProblemBox alert message={told(problem)} />;
   if (!x) return <p class="note">{t("loading")}</p>;
   const cut = (x.rounds || []).flatMap((r) => r.calls || []).filter((c) => c.layer).length;

@@ -9,6 +9,7 @@ export const base = {
   token: ["Token", "令牌"],
   login: ["Continue", "继续"],
   wrongToken: ["The daemon does not accept this token.", "守护进程不接受此令牌。"],
+  sessionEnded: ["You are logged out: the session has ended, or the daemon has a new token.", "登录已失效：会话已结束，或守护进程更换了令牌。"],
   stop: ["Stop", "停止"],
   close: ["Close", "关闭"],
   loading: ["Loading…", "加载中…"],
