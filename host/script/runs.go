@@ -481,11 +481,6 @@ func (r *Runs) endStored(s journal.Script, why *tool.Error) error {
 			return err
 		}
 	}
-	for i, m := range x.Made {
-		if m.Fault == "" && m.Took == 0 { // it has not ended
-			x.Made[i].Fault = tool.Cancelled
-		}
-	}
 	out, _ := x.end(why)
 	defer r.changed.Send()
 	return r.end(x, s, out, errCancelled)

@@ -236,7 +236,13 @@ func (x *run) failed(err error) (Outcome, error) {
 	return Outcome{Calls: x.Made, Logged: x.Log}, err
 }
 
+// end returns the outcome of a script that has failed.
 func (x *run) end(fail *tool.Error) (Outcome, error) {
+	for i, m := range x.Made {
+		if m.Fault == "" && m.UUID == "" && m.Took == 0 { // it has no outcome, and comes to none
+			x.Made[i].Fault = tool.Cancelled
+		}
+	}
 	r := tool.Result{CallID: x.CallID, Tool: x.as().Name, Err: msg.ToolError(x.Locale, fail), Note: x.note(), Inner: x.Made}
 	return Outcome{Result: r, Calls: x.Made, Logged: x.Log}, nil
 }

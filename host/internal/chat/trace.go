@@ -100,5 +100,16 @@ func tracedCall(p *term.Printer, call api.TraceCall) string {
 	if call.KeptUUID != "" {
 		s += "\n   📎 weir archive show " + call.KeptUUID
 	}
+	for i, c := range call.Calls {
+		branch := "├"
+		if i == len(call.Calls)-1 {
+			branch = "└"
+		}
+		outcome := p.Sprintf("%s characters", term.Grouped(c.Produced))
+		if c.Code != "" {
+			outcome = "✗ " + c.Code
+		}
+		s += fmt.Sprintf("\n   %s %s  %s · %s  %s", branch, term.Visible(c.Tool, 80), outcome, term.Milliseconds(c.ElapsedMS), c.UUID)
+	}
 	return s
 }

@@ -25,3 +25,17 @@ func TestTraceShowsSearches(t *testing.T) {
 		}
 	}
 }
+
+// A trace shows the calls of a script below it.
+func TestTraceShowsCallsOfScripts(t *testing.T) {
+	tr := api.Trace{Rounds: []api.TraceRound{{Round: 1, Calls: []api.TraceCall{{
+		ToolCallStart: api.ToolCallStart{Tool: tool.RunScript},
+		Calls:         []api.ScriptCall{{Tool: "grep_search", Produced: 1234, ElapsedMS: 5, UUID: "u-1"}, {Tool: "put", Code: "denied"}},
+	}}}}}
+	got := TraceText(&term.Printer{Language: func() tool.Locale { return tool.En }}, tr)
+	for _, want := range []string{"\n   ├ grep_search  1,234 characters · 5 ms  u-1", "\n   └ put  ✗ denied"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+}

@@ -140,36 +140,58 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if set.Seed == 0 {
 		set.Seed = rand.Uint32()
 	}
+	program := opening + source + closing
+	var wrong *thrown
+	run := func(ctx context.Context, program string) (State, error) {
+		return s.step(ctx, func(ctx context.Context) error {
+			f, err := s.eval(ctx, []byte(program), file)
+			if t, ok := errors.AsType[*thrown](err); ok {
+				wrong = t
+				return nil
+			} else if err != nil {
+				return err
+			}
+			wrong = nil
+			return s.begin(ctx, what, f, set)
+		})
+	}
 	var fault *Fault
-	broken := false
-	state, err := s.step(ctx, func(ctx context.Context) error {
-		var f uint64
-		var err error
-		f, fault, err = s.compiled(ctx, opening+source+closing, &set)
-		what, argument := what, f
-		if thrown, ok := errors.AsType[*thrown](err); ok {
-			what, argument, broken = "broken", thrown.value, true
-		} else if err != nil {
-			return err
+	state, err := run(ctx, program)
+	if err == nil && wrong != nil { // it may be TypeScript
+		js, failed := s.types(ctx, program)
+		switch {
+		case failed != nil:
+		case js.Fault != nil:
+			fault = s.inSource(js.Fault)
+		case js.Code != program:
+			set.columns = js.Columns
+			state, err = run(ctx, js.Code)
 		}
-		list, err := s.setting(ctx, set)
-		if err != nil {
-			return err
+		if err == nil && wrong != nil {
+			state, err = s.step(ctx, func(ctx context.Context) error { return s.begin(ctx, "broken", wrong.value, set) })
+			state.Fault = further(state.Fault, fault)
+			if state.Fault != nil {
+				state.Fault.Code = Syntax
+				if failed != nil && ctx.Err() == nil {
+					state.Fault.Message += tooMuch
+				}
+			}
 		}
-		return s.dispatch(ctx, what, argument, list)
-	})
+	}
 	if err != nil {
 		return nil, State{}, errors.Join(err, s.Close(ctx))
 	}
-	// Of two parsers the one that came further understood more of the source.
-	if fault != nil && state.Fault != nil && s.inSource(fault).after(state.Fault) {
-		state.Fault = fault
-	}
 	r.spares.learn(s)
-	if broken && state.Fault != nil {
-		state.Fault.Code = Syntax
-	}
 	return s, state, nil
+}
+
+// begin hands the prelude a program or what it threw.
+func (s *Script) begin(ctx context.Context, what string, value uint64, set Setting) error {
+	list, err := s.setting(ctx, set)
+	if err != nil {
+		return err
+	}
+	return s.dispatch(ctx, what, value, list)
 }
 
 // setting returns a value with a Setting as JSON.
@@ -295,9 +317,13 @@ func (s *Script) inSource(f *Fault) *Fault {
 	return f
 }
 
-// after reports whether a fault is at a later place than another.
-func (f *Fault) after(other *Fault) bool {
-	return f.Line > other.Line || f.Line == other.Line && f.Column > other.Column
+// further returns the one of two faults that is at a later place: of two parsers the one
+// that came further understood more of the source. Nil is no fault.
+func further(a, b *Fault) *Fault {
+	if a == nil || b != nil && (b.Line > a.Line || b.Line == a.Line && b.Column > a.Column) {
+		return b
+	}
+	return a
 }
 
 // ---- QuickJS: a value is a handle, a pointer into the module's memory ----

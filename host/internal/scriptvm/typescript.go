@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 //go:embed typescript/stripper.js
@@ -89,22 +90,14 @@ func (t *stripper) get(ctx context.Context, r *Runtime) (image []byte, function 
 	return t.image, f, nil
 }
 
-// compiled returns a program as a function of the module. One that is no JavaScript may be
-// TypeScript: then the columns of its errors are in set. fault is what the stripper says is
-// wrong, if it is neither. A *thrown is the error of JavaScript.
-func (s *Script) compiled(ctx context.Context, program string, set *Setting) (f uint64, fault *Fault, err error) {
-	f, err = s.eval(ctx, []byte(program), file)
-	if _, ok := errors.AsType[*thrown](err); !ok {
-		return f, nil, err
-	}
-	js, failed := s.runtime.strip(ctx, program)
-	if errors.Is(failed, ErrTime) { // it may be TypeScript without a fault
-		return 0, nil, failed
-	}
-	if failed != nil || js.Fault != nil || js.Code == program {
-		return 0, js.Fault, err
-	}
-	set.columns = js.Columns
-	f, err = s.eval(ctx, []byte(js.Code), file)
-	return f, nil, err
+// tooMuch follows the error of JavaScript where the stripper did not come to an end.
+const tooMuch = " (as TypeScript the script takes too long to read: write a shorter one, or JavaScript)"
+
+// types is strip, for half of the time that the script has left.
+func (s *Script) types(ctx context.Context, program string) (stripped, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.left/2)
+	defer cancel()
+	began := time.Now()
+	defer func() { s.left -= time.Since(began) }()
+	return s.runtime.strip(ctx, program)
 }

@@ -2,12 +2,14 @@ package scriptvm
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A script in TypeScript runs like one in JavaScript.
@@ -67,6 +69,30 @@ func TestHostileTypeScript(t *testing.T) {
 	if out, state := play(t, "const a: number = 1; return a;", tools); out != "1" {
 		t.Errorf("afterwards: %q, %+v", out, state)
 	}
+}
+
+// TestLongTypeScript: reading types takes longer than a step may, and where it takes too long
+// the error says so: the one of JavaScript would send its author after a wrong place.
+func TestLongTypeScript(t *testing.T) {
+	source := strings.Repeat("type A = { a: number; b?: string };\nfunction f<X>(x: X, y: A): X { return x }\n", 300) + "return 1 as number"
+	r, err := Open(t.Context(), Options{StepTime: 500 * time.Millisecond, Time: 2 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.WithoutCancel(t.Context()))
+	s, state, err := r.Start(t.Context(), source, Setting{})
+	if err != nil || state.Fault != nil || joined(state) != "1" {
+		t.Fatalf("%+v %v", state.Fault, err)
+	}
+	s.Close(t.Context())
+	if r, err = Open(t.Context(), Options{StepTime: 500 * time.Millisecond, Time: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.WithoutCancel(t.Context()))
+	if s, state, err = r.Start(t.Context(), source+strings.Repeat(source, 8), Setting{}); err != nil || state.Fault == nil || !strings.Contains(state.Fault.Message, "as TypeScript the script takes too long to read") {
+		t.Fatalf("%+v %v", state.Fault, err)
+	}
+	s.Close(t.Context())
 }
 
 // stripper.js is what build.sh makes of the packages in package-lock.json.
