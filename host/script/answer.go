@@ -31,7 +31,9 @@ func (x *run) answerTo(ctx context.Context, w *want) answered {
 		if fail, ok := errors.AsType[*tool.Error](err); ok {
 			return x.refuse(a, fail)
 		}
+		began := time.Now()
 		page, err := x.archive.Peek(ctx, x.Scope, uuid, p)
+		a.searched = time.Since(began)
 		if fail, ok := errors.AsType[*tool.Error](err); ok {
 			return x.refuse(a, fail)
 		} else if err != nil {

@@ -57,10 +57,11 @@ type kept struct {
 	// identity that they had.
 	Allowed map[string]string `json:"allowed,omitempty"`
 	// What is counted against the bounds. Ran is how long it has run, without waiting for a
-	// person.
+	// person, Searched how long its results were searched.
 	Requests int           `json:"requests"`
 	LogBytes int           `json:"log_bytes"`
 	Ran      time.Duration `json:"ran"`
+	Searched time.Duration `json:"searched"`
 }
 
 // A want is what a script waits for.
@@ -220,6 +221,8 @@ type answered struct {
 	origin *origin
 	away   bool  // it did not begin, because weir stops
 	err    error // the script must stop
+	// searched is how long a result was searched.
+	searched time.Duration
 }
 
 // collect waits until the script can go on, and takes all answers that are there. The
@@ -305,6 +308,9 @@ func (x *run) take(a answered) error {
 	}
 	if a.want.Kind == "call" {
 		x.Made[a.want.number] = a.made
+	}
+	if x.Searched += a.searched; x.Searched > x.engine.Time() {
+		return scriptvm.ErrTime
 	}
 	if a.origin != nil && len(x.Origins) < maxOrigins {
 		x.Origins = append(x.Origins, *a.origin)

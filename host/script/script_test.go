@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
@@ -346,4 +347,28 @@ func TestEmptyAnswer(t *testing.T) {
 			t.Errorf("%s: %q", code, told)
 		}
 	}
+}
+
+// TestSearchesCount: to search results takes the time of the script, also while the host does
+// it: an expression over 8 MiB takes seconds, and a script may ask for 2,000.
+func TestSearchesCount(t *testing.T) {
+	b := newBench(t)
+	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), Time: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(context.WithoutCancel(t.Context()))
+	b.runner = New(engine, late{b.host.Archive()}, Options{})
+	out := b.run(t, "const r = await tools.long({n: 3000}); for (let i = 0; i < 100; i++) await r.part({grep: 'NEEDLE'})")
+	if f := out.Result.Err; f == nil || f.Code != tool.TimedOut {
+		t.Errorf("%v", f)
+	}
+}
+
+// late takes time for each part.
+type late struct{ Archive }
+
+func (l late) Peek(ctx context.Context, sc archive.Scope, uuid string, p archive.Part) (archive.Page, error) {
+	time.Sleep(50 * time.Millisecond)
+	return l.Archive.Peek(ctx, sc, uuid, p)
 }

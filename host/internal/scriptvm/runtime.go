@@ -129,6 +129,9 @@ func (r *Runtime) Files() Files { return r.files }
 // Memory returns the bound of a script's memory, in bytes.
 func (r *Runtime) Memory() int { return r.options.Memory }
 
+// Time returns how long all steps of a script may compute.
+func (r *Runtime) Time() time.Duration { return r.options.Time }
+
 // Digest identifies the state in which every script starts: a snapshot can be resumed by a
 // Runtime of the same one, and by no other.
 func (r *Runtime) Digest() string { return hex.EncodeToString(r.digest[:]) }
