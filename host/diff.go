@@ -71,13 +71,13 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 	for _, info := range next.infos() {
 		counts[info.State]++
 		was, ok := before[info.Source]
-		same := ok && was.State == info.State && (info.State != plugin.Invalid || was.Why.String() == info.Why.String())
+		same := ok && was.State == info.State && was.Why.String() == info.Why.String()
 		if info.State != plugin.Ready && !same {
 			log := h.log.Warn
 			if info.State == plugin.Invalid {
 				refused++
 			}
-			if old == nil && info.State == plugin.Pending || refused > maxRefused {
+			if old == nil && info.State == plugin.Pending || refused > maxRefused || next.scan.Writing(info.Source) {
 				log = h.log.Debug
 			}
 			log("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())

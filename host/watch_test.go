@@ -157,6 +157,15 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	waitFor(t, func() bool { return strings.Contains(book.String(), "plugin.toml:1:10") })
 	put(t, dir, "a", generation(2))
 	answers(t, h.Session("me", "c1"), "a", generation(2))
+	// A script without a manifest is not waited for forever.
+	write(t, filepath.Join(dir, "lone.js"), []byte("export function lone() {}\n"))
+	waitFor(t, func() bool { return h.state("lone.js") == "refused 1" })
+	waitFor(t, func() bool { return strings.Contains(book.String(), "name=lone.js state=refused") })
+	for line := range strings.Lines(book.String()) {
+		if strings.Contains(line, "still being written") && strings.Contains(line, "[WARN]") {
+			t.Errorf("the log warns of what needs no action: %s", line)
+		}
+	}
 }
 
 // A plugin without a call so far is not compiled: its first call waits

@@ -62,6 +62,11 @@ func (s *Snapshot) refused(source string) bool {
 	return found
 }
 
+// Writing reports whether the files of a source are still being written.
+func (s *Snapshot) Writing(source string) bool {
+	return slices.ContainsFunc(s.InFlux, func(one InFlux) bool { return one.Source == source })
+}
+
 // missedByListing returns plugins of the previous snapshot that a folder's listing
 // lacks although they exist: a listing can miss a name while a rename replaces its
 // file.
