@@ -301,8 +301,11 @@ func TestNobodyThere(t *testing.T) {
 	free := modeltest.Free(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
+	closes := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer closes.Close()
 	for name, c := range map[string]struct{ base, says string }{
 		"refused":           {"http://" + free + "/v1", "no server listens"},
+		"closes at once":    {closes.URL, "closed the connection without an answer"},
 		"TLS to plain HTTP": {strings.Replace(plain.URL, "http:", "https:", 1), "secure connection"},
 	} {
 		t.Run(name, func(t *testing.T) {

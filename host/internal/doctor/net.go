@@ -88,6 +88,9 @@ func (e *exam) model(ctx context.Context, name string, m config.ModelSettings) F
 // unreachable returns what a model's server answered.
 func unreachable(name string, err error) Finding {
 	f := Finding{"model", Fail, tool.Textf("%s: %s", name, err), tool.Textf("`weir model test %s` says more", name)}
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.What = tool.Textf("%s: %s", name, tool.Textf("the server said nothing for %s", checkTimeout))
+	}
 	var me *agent.ModelError
 	if errors.As(err, &me) {
 		text, hint := me.Texts()

@@ -87,6 +87,10 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 		return e
 	}
 	e := p.Error(agent.ModelUnreachable, tool.Textf("no answer from %s", p.Where()), p.urlHint())
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		e = p.Error(agent.ModelUnreachable, tool.Textf("%s closed the connection without an answer", p.Where()),
+			tool.Textf("ask again; if it happens often, look at the server or at a proxy in between"))
+	}
 	if errors.As(err, &no) {
 		e.Err = no // a number of the system; the error around it may hold the URL
 	}
