@@ -114,7 +114,7 @@ func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	l := &mcpbridge.Peer{Serve: a.Daemon.ServeMCP, Close: func() { stop(); a.Close() }}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
-		err = announce(a.Paths, a.Address("http://"+listener.Addr().String(), "mcp"))
+		err = app.Announce(a.Paths, a.Address("http://"+listener.Addr().String(), "mcp"))
 	}
 	if err != nil {
 		a.Warn(tool.Textf("other weir commands will not find this one: %v", err))

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -15,7 +14,6 @@ import (
 	notify "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -58,7 +56,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 		return err
 	}
 	url := "http://" + l.Addr().String()
-	if err := announce(a.Paths, a.Address(url, "serve")); err != nil {
+	if err := app.Announce(a.Paths, a.Address(url, "serve")); err != nil {
 		a.Warn(msg.Of(err))
 	}
 	defer func() { _ = os.Remove(a.Paths.Address) }()
@@ -134,22 +132,6 @@ func cause(err error) error {
 		return sys
 	}
 	return err
-}
-
-// announce leaves the address for the command line. Of a file that could not
-// be written whole nothing is left; a daemon serves the page and the API all
-// the same.
-func announce(p config.Paths, at client.Address) error {
-	b, err := json.Marshal(at)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
-		_ = os.Remove(p.Address)
-		return msg.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
-			p.Address, config.Reason(err))
-	}
-	return nil
 }
 
 // banner says where everything is and what keeps tools out.

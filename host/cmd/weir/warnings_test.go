@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/daemon/client"
+	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -79,7 +80,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	if err := os.Symlink("/dev/full", p.Address); err != nil {
 		t.Fatal(err)
 	}
-	if err := announce(p, client.Address{URL: "http://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := app.Announce(p, client.Address{URL: "http://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(p.Address); err == nil {

@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/web"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
@@ -76,6 +79,7 @@ type App struct {
 	warnings []tool.Text
 	url      string // where the daemon listens; empty: unknown
 	command  string // that started it
+	file     string // that the configuration was read from last; empty: none
 }
 
 // precompileDelay is how long the plugin folders must be unchanged before plugins
@@ -105,7 +109,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	s := loaded.Settings.WithDefaults()
 	a := &App{
-		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s,
+		Paths: p, Settings: s.Redacted(), Log: o.Logger(s.Log), options: o, inForce: s, file: p.Config,
 		env: newEnvironment(loaded.Secrets), opened: make(chan struct{}), rewatch: make(chan struct{}, 1),
 	}
 	book := &plugins.Logbook{}
@@ -123,6 +127,9 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}()
 	if a.lock, err = Lock(ctx, p); err != nil {
 		return nil, err
+	}
+	if o.Stays {
+		a.makeFolder(s)
 	}
 	a.reportSkipped(loaded)
 	if a.tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, o.Version); err != nil {
@@ -154,15 +161,55 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 // Address describes the running daemon, which command started, to other commands.
 func (a *App) Address(url, command string) client.Address {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.url, a.command = url, command
-	a.mu.Unlock()
-	return a.addressAt(url, command)
+	return a.addressAt()
 }
 
-func (a *App) addressAt(url, command string) client.Address {
-	at := a.options.Source.Running(a.Paths, a.env.lookup)
-	at.URL, at.PID, at.Command = url, os.Getpid(), command
+// addressAt is called with mu held.
+func (a *App) addressAt() client.Address {
+	p := a.Paths
+	p.Config = a.file
+	at := a.options.Source.Running(p, a.env.lookup)
+	at.URL, at.PID, at.Command = a.url, os.Getpid(), a.command
 	return at
+}
+
+// Announce leaves the address for the command line. Of a file that could not be written
+// whole nothing is left; a daemon serves the page and the API all the same.
+func Announce(p config.Paths, at client.Address) error {
+	b, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
+		_ = os.Remove(p.Address)
+		return msg.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
+			p.Address, config.Reason(err))
+	}
+	return nil
+}
+
+// readFrom notes from which file the configuration was read last: a daemon may have been
+// started before there was one. Other commands read it from the address file.
+func (a *App) readFrom(file string) error {
+	if a.file == file {
+		return nil
+	}
+	a.file = file
+	if a.url == "" {
+		return nil
+	}
+	return Announce(a.Paths, a.addressAt())
+}
+
+// paths returns the paths, with the configuration that was read last.
+func (a *App) paths() config.Paths {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.Paths
+	p.Config = a.file
+	return p
 }
 
 // openHost opens the host, and warns of what in the settings has no effect.
@@ -228,6 +275,16 @@ func (a *App) load() (config.Paths, config.Loaded, error) {
 	l, err := a.options.Source.Load(p)
 	a.reportSkipped(l)
 	return p, l, errors.Join(err, l.Err())
+}
+
+// makeFolder makes the plugin folder that is there by default: a person who starts a daemon
+// for the first time can put plugins into it.
+func (a *App) makeFolder(s config.Settings) {
+	for _, f := range s.Plugins.Folder {
+		if f.Path == filepath.Join(a.Paths.Data, "plugins") {
+			_ = os.Mkdir(f.Path, 0o700) // the scan says what is wrong with it
+		}
+	}
 }
 
 // reportSkipped reports an .env that was not read.

@@ -28,7 +28,7 @@ func (a *App) Doctor(ctx context.Context, l tool.Locale) api.HealthReport {
 	own.SetLanguage(string(l))
 	out := api.HealthReport{OK: true, Findings: []api.HealthFinding{}}
 	for _, f := range doctor.Run(ctx, doctor.Checks{
-		Source: a.options.Source, Paths: a.Paths, Version: a.options.Version, Daemon: own, At: a.address(), Model: ConnectModel,
+		Source: a.options.Source, Paths: a.paths(), Version: a.options.Version, Daemon: own, At: a.address(), Model: ConnectModel,
 	}) {
 		out.OK = out.OK && f.Status != doctor.Fail
 		out.Findings = append(out.Findings, api.HealthFinding{Area: f.Area, Status: string(f.Status), What: f.What, Fix: f.Fix})
@@ -45,9 +45,8 @@ func ConnectModel(name string, m config.ModelSettings, secrets config.Lookup) (a
 // address returns the address of the daemon, as it was announced.
 func (a *App) address() client.Address {
 	a.mu.Lock()
-	url, command := a.url, a.command
-	a.mu.Unlock()
-	return a.addressAt(url, command)
+	defer a.mu.Unlock()
+	return a.addressAt()
 }
 
 // hiddenToken is in place of the token.
@@ -75,7 +74,7 @@ func (a *App) MCPConfigs(withToken bool) (api.MCPConfigs, error) {
 		if known {
 			one.File = m.File(dirs)
 		}
-		e, err := m.StdioEntry([][2]string{{"--config", a.Paths.Config}, {"--data", data}, {"--plugins", source.Plugins}, {"--workspace", dirs.Workspace}})
+		e, err := m.StdioEntry([][2]string{{"--config", at.Config}, {"--data", data}, {"--plugins", source.Plugins}, {"--workspace", dirs.Workspace}})
 		if err == nil {
 			one.Stdio, err = json.Marshal(m.Document(e))
 		}

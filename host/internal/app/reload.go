@@ -95,6 +95,9 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 		return daemon.ReloadReport{}, err
 	}
 	out := daemon.ReloadReport{Change: change, Notes: []tool.Text{}}
+	if err := a.readFrom(p.Config); err != nil {
+		out.Notes = append(out.Notes, msg.Of(err))
+	}
 	if !loaded.Skipped.IsZero() {
 		out.Notes = append(out.Notes, loaded.Skipped)
 	}
