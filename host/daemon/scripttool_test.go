@@ -236,6 +236,37 @@ func TestOneCardInATurn(t *testing.T) {
 	}
 }
 
+// TestCardAnsweredElsewhere: a turn whose card is answered at another place shows what is left
+// of it, and goes on when nothing is.
+func TestCardAnsweredElsewhere(t *testing.T) {
+	s, _ := desk(t, replay.Func(func(n int, r agent.Request) replay.Reply {
+		if n == 0 {
+			return codeCall(`const all = await Promise.allSettled([1, 2].map((i) => tools.write_note({path: i + ".txt", text: "t"}))); return all.map((r) => r.status).join()`)
+		}
+		return replay.Text("It says: " + r.Messages[len(r.Messages)-1].Text)
+	}), nil)
+	s.offers(offer.Always, false)
+	chat := s.chat(`{"message":"Write two notes.","approvals":true}`)
+	chat.asked()
+	id := decoded[api.ScriptList](t, s.get("/api/scripts")).Scripts[0].ID
+	card := decoded[api.ScriptRun](t, s.get("/api/scripts/"+id)).Card
+	if out := s.resume(id, api.ScriptAnswer{Answers: map[string]string{card[0].Key: "allow"}}); out.State != "waiting" {
+		t.Fatalf("%+v", out)
+	}
+	if again := chat.asked(); strings.Contains(again.Args, "1.txt") || !strings.Contains(again.Args, "2.txt") {
+		t.Errorf("the second card is %s", again.Args)
+	}
+	if out := s.resumeAll(id, "deny"); out.State != "done" {
+		t.Fatalf("%+v", out)
+	}
+	if end := chat.until("chat.end"); !strings.Contains(end.data, "fulfilled,rejected") {
+		t.Error(end.data)
+	}
+	if list := decoded[api.ApprovalList](t, s.get("/api/approvals")); len(list.Approvals) != 0 {
+		t.Errorf("%+v waits", list)
+	}
+}
+
 // TestScriptsOfMCPClientsAsk: the person of a client is asked once about all calls that
 // wait, in both revisions of the protocol. A client that repeats its call with the answer
 // goes on with the same script.

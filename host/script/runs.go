@@ -411,6 +411,24 @@ func (r *Runs) Wait(ctx context.Context, principal, id string, patience time.Dur
 	}
 }
 
+// Moved returns when the card of a script is no longer what it was: a person has answered
+// elsewhere, or the script has ended. The error is that of ctx or of the database.
+func (r *Runs) Moved(ctx context.Context, principal string, was Status) error {
+	same := func(a, b Question) bool { return a.Key() == b.Key() }
+	for {
+		changed := r.changed.Next()
+		s, err := r.Get(ctx, principal, was.ID)
+		if err != nil || s.State != was.State || !slices.EqualFunc(s.Card, was.Card, same) {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Decide gives a person's answers to calls that wait, by their numbers, and goes on. The
 // error is ErrNotFound where one of them does not wait: then none has its answer.
 func (r *Runs) Decide(ctx context.Context, principal, id string, verdicts map[int]Verdict) error {
@@ -427,6 +445,7 @@ func (r *Runs) Decide(ctx context.Context, principal, id string, verdicts map[in
 	if err := r.commit("decide", func() error { return r.journal.Decide(ctx, id, rows) }); err != nil {
 		return err
 	}
+	r.changed.Send()
 	r.spawn(s)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/weirhost/weir/host/approval"
@@ -95,11 +96,13 @@ func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id strin
 		if err != nil {
 			return tool.Result{}, err
 		}
-		answer, err := ask(ctx, by.Ask, request)
-		if err != nil {
-			if ctx.Err() != nil {
-				return tool.Result{}, ctx.Err()
-			}
+		answer, moved, err := t.ask(ctx, by, status, request)
+		switch {
+		case ctx.Err() != nil:
+			return tool.Result{}, ctx.Err()
+		case moved: // it was answered elsewhere
+			continue
+		case err != nil:
 			return inTheWords(status, s), nil
 		}
 		if err := t.Runs.Decide(ctx, principal, id, status.Verdicts(answer)); err != nil && !errors.Is(err, script.ErrNotFound) {
@@ -122,10 +125,26 @@ func (t *Tools) wait(ctx context.Context, by Caller, id string) (script.Status, 
 	return status, err
 }
 
-func ask(ctx context.Context, a approval.Approver, r approval.Request) (approval.Answer, error) {
+// ask asks the person, until the card is no longer what it was; then moved is true.
+func (t *Tools) ask(ctx context.Context, by Caller, card script.Status, r approval.Request) (_ approval.Answer, moved bool, err error) {
 	ctx, cancel := context.WithDeadline(ctx, r.Expires)
+	var watch sync.WaitGroup
+	defer watch.Wait()
 	defer cancel()
-	return a.Approve(ctx, r)
+	elsewhere := make(chan struct{})
+	watch.Go(func() {
+		if t.Runs.Moved(ctx, by.Scope.Principal, card) == nil {
+			close(elsewhere)
+			cancel()
+		}
+	})
+	answer, err := by.Ask.Approve(ctx, r)
+	select {
+	case <-elsewhere:
+		return answer, err != nil, err
+	default:
+		return answer, false, err
+	}
 }
 
 // inTheWords returns what a model reads of a script, as the result of the call that asked.
