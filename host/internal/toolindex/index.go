@@ -8,8 +8,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Tool is what is known about a tool. Only Name is necessary.
@@ -91,12 +93,35 @@ type Index struct {
 func New(tools []Tool) *Index { return newIndex(tools, defaults()) }
 
 func newIndex(tools []Tool, set settings) *Index {
-	b := newBuilder(tools, set)
-	for i := range tools {
-		b.read(i)
-	}
+	b := readAll(tools, set, min(runtime.GOMAXPROCS(0), maxReaders))
 	b.splitNames()
 	return b.index()
+}
+
+// maxReaders is how many parts of a list are read at the same time, and leastRead how
+// many tools a part has at least.
+const maxReaders, leastRead = 4, 200
+
+// readAll counts the words of all tools. The result is the same for every number of
+// readers.
+func readAll(tools []Tool, set settings, readers int) *builder {
+	size := max((len(tools)+readers-1)/readers, leastRead)
+	x := Index{set: set, tools: tools, inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))}
+	lengths := make([][fields]float64, len(tools))
+	parts := []*builder{newBuilder(x, lengths, 0, min(size, len(tools)))}
+	for from := size; from < len(tools); from += size {
+		parts = append(parts, newBuilder(x, lengths, from, min(from+size, len(tools))))
+	}
+	var wg sync.WaitGroup
+	for _, b := range parts[1:] {
+		wg.Go(b.read)
+	}
+	parts[0].read()
+	wg.Wait()
+	for _, b := range parts[1:] {
+		parts[0].join(b)
+	}
+	return parts[0]
 }
 
 // Len returns how many tools are in the index.
@@ -105,15 +130,16 @@ func (x *Index) Len() int { return len(x.tools) }
 // Tool returns the tool at a place of the list that the index was made of.
 func (x *Index) Tool(i int) Tool { return x.tools[i] }
 
-// A builder collects the words of tools.
+// A builder collects the words of the tools at the places from to to.
 type builder struct {
-	x       *Index
-	words   map[string]int32 // the places in seen
-	seen    []seenWord
-	counts  []count
-	lengths [][fields]float64
-	sums    [][fields]uint16 // by term, of the tool that is read
-	touched []int32
+	x        *Index
+	from, to int
+	words    map[string]int32 // the places in seen
+	seen     []seenWord
+	counts   []count
+	lengths  [][fields]float64
+	sums     [][fields]uint16 // by term, of the tool that is read
+	touched  []int32
 }
 
 // A seenWord is what is known about a word as it is written.
@@ -133,15 +159,55 @@ type count struct {
 // these no other tool has.
 const wordsOfTool, newWords = 64, 8
 
-func newBuilder(tools []Tool, set settings) *builder {
+// newBuilder returns a builder for a part of the tools of x. All parts share inNames and
+// order, and lengths, each for its own tools; terms and words are its own.
+func newBuilder(x Index, lengths [][fields]float64, from, to int) *builder {
+	n := to - from
+	x.terms = make(map[string]int32, newWords*n)
 	return &builder{
-		x:     &Index{set: set, tools: tools, terms: make(map[string]int32, newWords*len(tools)), inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))},
-		words: make(map[string]int32, newWords*len(tools)), counts: make([]count, 0, wordsOfTool*len(tools)), lengths: make([][fields]float64, len(tools)),
+		x: &x, from: from, to: to, lengths: lengths,
+		words: make(map[string]int32, newWords*n), counts: make([]count, 0, wordsOfTool*n),
 	}
 }
 
-// read counts the words of the tool at i.
-func (b *builder) read(i int) {
+// read counts the words of the builder's tools.
+func (b *builder) read() {
+	for i := b.from; i < b.to; i++ {
+		b.readTool(i)
+	}
+}
+
+// join adds what a builder of later tools has counted.
+func (b *builder) join(o *builder) {
+	ids := make([]int32, len(o.x.words)) // in b, by those in o
+	for id, term := range o.x.words {
+		ids[id] = b.term(term)
+	}
+	for word, i := range o.words {
+		w := o.seen[i]
+		if j, ok := b.words[word]; ok {
+			b.seen[j].plain = b.seen[j].plain || w.plain
+			continue
+		}
+		w.id = ids[w.id]
+		b.words[word] = int32(len(b.seen))
+		b.seen = append(b.seen, w)
+	}
+	for _, c := range o.counts {
+		c.id = ids[c.id]
+		b.counts = append(b.counts, c)
+	}
+	for i := o.from; i < o.to; i++ {
+		for _, list := range [][]int32{b.x.inNames[i], b.x.order[i]} {
+			for j, id := range list {
+				list[j] = ids[id]
+			}
+		}
+	}
+}
+
+// readTool counts the words of the tool at i.
+func (b *builder) readTool(i int) {
 	t := b.x.tools[i]
 	lead, rest := firstSentence(t.Description)
 	names, about := params(t.Parameters)
@@ -195,7 +261,13 @@ func (b *builder) word(word string) *seenWord {
 		return &b.seen[i]
 	}
 	word = strings.Clone(word) // it is a part of a description
-	term := stem(word)
+	b.words[word] = int32(len(b.seen))
+	b.seen = append(b.seen, seenWord{id: b.term(stem(word)), stop: stop[word]})
+	return &b.seen[len(b.seen)-1]
+}
+
+// term returns the id of a term.
+func (b *builder) term(term string) int32 {
 	id, ok := b.x.terms[term]
 	if !ok {
 		id = int32(len(b.x.words))
@@ -203,9 +275,7 @@ func (b *builder) word(word string) *seenWord {
 		b.x.words = append(b.x.words, term)
 		b.sums = append(b.sums, [fields]uint16{})
 	}
-	b.words[word] = int32(len(b.seen))
-	b.seen = append(b.seen, seenWord{id: id, stop: stop[word]})
-	return &b.seen[len(b.seen)-1]
+	return id
 }
 
 // plain reports whether a description has this word.

@@ -265,6 +265,28 @@ func TestSameEachTime(t *testing.T) {
 	}
 }
 
+// An index is the same, however many read its tools at the same time.
+func TestSameForEveryNumberOfReaders(t *testing.T) {
+	tools := many(5*leastRead + 7)
+	one := readAll(tools, defaults(), 1)
+	one.splitNames()
+	want := one.index()
+	for _, readers := range []int{2, 3, 5, 100} {
+		b := readAll(tools, defaults(), readers)
+		b.splitNames()
+		x := b.index()
+		if !slices.Equal(x.words, want.words) || !reflect.DeepEqual(x.postings, want.postings) || !reflect.DeepEqual(x.inNames, want.inNames) ||
+			!reflect.DeepEqual(x.order, want.order) || !slices.Equal(x.rarity, want.rarity) {
+			t.Errorf("%d readers make another index", readers)
+		}
+		for _, query := range []string{"open issues of the repo", "triangle_area_3 and send a mail"} {
+			if got, first := x.Explain(query, 20, every), want.Explain(query, 20, every); !reflect.DeepEqual(got, first) {
+				t.Errorf("%d readers, %q: %+v, not %+v", readers, query, got, first)
+			}
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	x := New(shop())
 	hits := x.Explain("delete documents", 1, every)

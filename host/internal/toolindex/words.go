@@ -37,9 +37,14 @@ func split(text string) []string {
 // split where the case changes as in getUserName, and pairs of Chinese characters.
 func eachWord(text string, yield func(word string)) {
 	for i := 0; i < len(text); {
+		if end := plainEnd(text, i); end > i { // most words
+			yield(text[i:end])
+			i = skipShortened(text, end)
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case unicode.Is(unicode.Han, r):
+		case r >= utf8.RuneSelf && unicode.Is(unicode.Han, r):
 			i = eachPair(text, i, yield)
 		case wordRune(r):
 			end := wordEnd(text, i)
@@ -49,6 +54,18 @@ func eachWord(text string, yield func(word string)) {
 			i += n
 		}
 	}
+}
+
+// plainEnd returns where the word at i ends if it has small Latin letters alone, else i.
+func plainEnd(text string, i int) int {
+	end := i
+	for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
+		end++
+	}
+	if end < len(text) && (text[end] >= utf8.RuneSelf || wordRune(rune(text[end]))) {
+		return i
+	}
+	return end
 }
 
 // eachPair yields the pairs of neighbouring Chinese characters from place i on, and
@@ -73,6 +90,9 @@ func eachPair(text string, i int, yield func(string)) int {
 
 // skipShortened returns the place after the end of a shortened word: what's, I'm.
 func skipShortened(text string, i int) int {
+	if i == len(text) || text[i] != '\'' && text[i] != "’"[0] {
+		return i
+	}
 	for _, mark := range []string{"'", "’"} {
 		if rest, ok := strings.CutPrefix(text[i:], mark); ok {
 			end := len(text) - len(rest)
