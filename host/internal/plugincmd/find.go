@@ -179,6 +179,9 @@ func (c *Commands) findLines(ctx context.Context, find findFunc, count int) erro
 	out.SetEscapeHTML(false)
 	bad := 0
 	for n := 1; in.Scan(); n++ {
+		if len(bytes.TrimSpace(in.Bytes())) == 0 {
+			continue
+		}
 		a, err := findLine(ctx, find, in.Bytes(), count)
 		if err != nil {
 			bad++
@@ -204,18 +207,16 @@ func (c *Commands) findLines(ctx context.Context, find findFunc, count int) erro
 // findLine answers one question. A name that several tools have is in the answer once.
 func findLine(ctx context.Context, find findFunc, line []byte, count int) (findAnswer, error) {
 	a := findAnswer{Names: []string{}}
-	var q struct {
-		ID    json.RawMessage `json:"id"`
-		Query *string         `json:"query"`
-	}
+	var q struct{ ID, Query json.RawMessage }
 	if err := json.Unmarshal(line, &q); err != nil {
 		return a, msg.Errorf("it is no JSON object {\"id\",\"query\"}: %w", err)
 	}
 	a.ID = q.ID
-	if q.Query == nil {
+	var query *string
+	if json.Unmarshal(q.Query, &query) != nil || query == nil {
 		return a, msg.Errorf("it has no query")
 	}
-	list, err := find(ctx, *q.Query, count)
+	list, err := find(ctx, *query, count)
 	for _, f := range list.Found {
 		a.Names = append(a.Names, f.Name)
 	}

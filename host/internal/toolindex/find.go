@@ -3,6 +3,7 @@ package toolindex
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // maxReordered is how many of the best tools are compared word after word.
@@ -45,7 +46,19 @@ type variant struct {
 
 // SaysSomething reports whether a question has words that say what it is about: a
 // greeting has none.
-func SaysSomething(query string) bool { return len(telling(values(query))) > 0 }
+func SaysSomething(query string) bool { return len(telling(values(ends(query)))) > 0 }
+
+// maxEnd is how many bytes of a long question are read at its beginning, and at its end.
+const maxEnd = 2000
+
+// ends returns a question without what is in the middle of a long one: a file that
+// somebody asks about, with the question before or after it.
+func ends(query string) string {
+	if len(query) <= 2*maxEnd {
+		return query
+	}
+	return strings.ToValidUTF8(query[:maxEnd], "") + "\n" + strings.ToValidUTF8(query[len(query)-maxEnd:], "")
+}
 
 // Find returns at most count tools, best first: those that the question names, then
 // those whose words fit. It returns nothing rather than tools that share a word with
@@ -70,7 +83,7 @@ func (x *Index) Explain(query string, count int, among func(tool int) bool) []Hi
 }
 
 func (x *Index) find(query string, count int, among func(tool int) bool) ([]Hit, []concept) {
-	count = max(count, 0)
+	query, count = ends(query), max(count, 0)
 	concepts := x.concepts(query)
 	scores := x.score(concepts, areKeywords(query), seeks(query))
 	named := append(x.names.exact(query), x.names.near(query)...)
@@ -193,25 +206,27 @@ type scored struct {
 // best returns the most tools with the highest scores, and those as good as the last of
 // them, of those that among accepts.
 func (s scored) best(most int, among func(tool int) bool) []Hit {
-	in := make([]bool, len(s.total))
-	var totals []float64
+	var hits []Hit
 	for t, total := range s.total {
-		if in[t] = s.share[t] > 0 && among(t); in[t] {
-			totals = append(totals, total)
-		}
-	}
-	slices.Sort(totals)
-	least := 0.0
-	if len(totals) > most {
-		least = totals[len(totals)-most]
-	}
-	hits := make([]Hit, 0, min(len(totals), most))
-	for t, total := range s.total {
-		if in[t] && total >= least {
+		if s.share[t] > 0 && among(t) {
 			hits = append(hits, Hit{Tool: t, Score: total, Share: s.share[t]})
 		}
 	}
-	return hits
+	if len(hits) <= most {
+		return hits
+	}
+	top := make([]float64, 0, most+1) // the highest scores, the lowest of them first
+	for _, h := range hits {
+		if len(top) == most && h.Score <= top[0] {
+			continue
+		}
+		i, _ := slices.BinarySearch(top, h.Score)
+		if top = slices.Insert(top, i, h.Score); len(top) > most {
+			copy(top, top[1:])
+			top = top[:most]
+		}
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < top[0] })
 }
 
 // byChance reports whether what a tool has in common with a question means nothing:
@@ -250,7 +265,7 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 	n := len(x.tools)
 	s := scored{keywords: keywords, seeks: seeks, total: make([]float64, n), share: make([]float64, n), words: make([]int, n), about: make([]float64, n)}
 	best, how := make([]float64, n), make([]float64, n)
-	matched := map[int32]float64{}
+	matched := make([]float64, len(x.postings)) // by term
 	var touched []int32
 	var most float64
 	for _, c := range concepts {
@@ -297,7 +312,7 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 
 // nameShare returns how much of a tool's name is matched, by the rarity of its words,
 // times the rarity that is matched.
-func (x *Index) nameShare(t int, matched map[int32]float64) float64 {
+func (x *Index) nameShare(t int, matched []float64) float64 {
 	var all, got float64
 	for _, id := range x.inNames[t] {
 		all += x.rarity[id]

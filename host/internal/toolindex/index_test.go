@@ -197,6 +197,20 @@ func TestFindNothing(t *testing.T) {
 	}
 }
 
+// A long text is read at its ends, where the question is.
+func TestLongTexts(t *testing.T) {
+	x := New(shop())
+	file := strings.Repeat("lorem ipsum 天 ", 100_000)
+	for _, query := range []string{"delete the file: " + file, file + " delete the file"} {
+		if got := find(x, query); len(got) == 0 || got[0] != "removeFile" {
+			t.Errorf("a long text finds %v", got)
+		}
+	}
+	if got := find(x, file+" delete the file "+file); got != nil {
+		t.Errorf("the middle of a long text finds %v", got)
+	}
+}
+
 // A word that a tool has in passing finds it where it is searched for, not where somebody
 // says something.
 func TestWordsInPassing(t *testing.T) {

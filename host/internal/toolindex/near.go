@@ -2,6 +2,7 @@ package toolindex
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -43,16 +44,19 @@ func (t trigrams) alike(word string, most int) []related {
 		return nil
 	}
 	own := grams(word)
-	common := map[int32]int{}
-	for _, g := range own {
+	common := make([]uint8, len(t.words)) // how many trigrams each word has of this one
+	var some []int32                      // that have two of them
+	for _, g := range own[:min(len(own), math.MaxUint8)] {
 		for _, id := range t.lists[g] {
-			common[id]++
+			if common[id]++; common[id] == 2 {
+				some = append(some, id)
+			}
 		}
 	}
 	var out []related
-	for id, n := range common {
+	for _, id := range some {
 		other := t.words[id]
-		if other[0] != word[0] || n < 2 {
+		if other[0] != word[0] {
 			continue
 		}
 		d := distance(word, other)
