@@ -1,6 +1,10 @@
 package quote
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // entities are those of HTML, with what they replace.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
@@ -18,7 +22,24 @@ func original(text string) string {
 			return r
 		}, text)
 	}
-	return entities.Replace(text)
+	return visible(entities.Replace(text))
+}
+
+// visible removes the characters that a person does not see and a model does not repeat.
+func visible(text string) string {
+	if isASCII(text) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // plain returns a text as a model could repeat it: without lookalikes, and, if it has
@@ -76,7 +97,8 @@ func hex(c byte) byte {
 }
 
 // compare writes a text so that two copies of it are equal: without lookalikes, escapes,
-// white space, and numbers at the start of lines.
+// white space, and what is in front of quoted lines: numbers, and the signs of mails,
+// lists, comments and differences.
 func compare(text string) string {
 	text = original(text)
 	b := make([]byte, 0, len(text))
@@ -96,6 +118,9 @@ func compare(text string) string {
 			start = true
 		case c == ' ' || c == '\t' || c == '\r':
 		default:
+			if start && strings.IndexByte(">+-|*#/%;", c) >= 0 {
+				continue
+			}
 			if start {
 				if n := lineNumber(text[i:]); n > 0 {
 					i += n - 1

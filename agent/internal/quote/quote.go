@@ -24,9 +24,10 @@
 //
 // # What counts as the same text
 //
-// A model copies what it reads, not its bytes. Compare ignores white space, line
-// numbers, the escapes of JSON and HTML, and the lookalikes that Neutralise of package
-// limit writes.
+// A model copies what it reads, not its bytes. Compare ignores white space, what is in
+// front of quoted lines, characters that are not seen, the escapes of JSON and HTML, and
+// the lookalikes that Neutralise of package limit writes. An argument that is null
+// counts as left out.
 //
 // # Cost
 //
@@ -38,6 +39,7 @@ package quote
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -56,6 +58,20 @@ type Call struct {
 
 // Key identifies a call by its tool and the values of its arguments.
 func (c Call) Key() string { return c.Tool + "\x00" + Canonical(c.Args) }
+
+// copied is the Key of what two copies of a call have in common: without characters that
+// are not seen and without arguments that are null.
+func (c Call) copied() string {
+	var args map[string]any
+	d := json.NewDecoder(strings.NewReader(visible(string(c.Args))))
+	d.UseNumber()
+	if d.Decode(&args) != nil {
+		return c.Key()
+	}
+	maps.DeleteFunc(args, func(_ string, v any) bool { return v == nil })
+	c.Args, _ = json.Marshal(args) // what was decoded encodes
+	return c.Key()
+}
 
 // Canonical writes arguments with sorted keys and without spaces, which makes two
 // spellings of one call equal. What is not JSON stays unchanged.
@@ -126,7 +142,7 @@ func (b *Book) Add(text string) {
 // Holds reports whether c is in one of the texts. tools recognises the calls of
 // the declared tools.
 func (b *Book) Holds(c Call, tools *parse.Set) bool {
-	if b.readCalls(tools); len(b.keys) > 0 && b.keys[c.Key()] {
+	if b.readCalls(tools); len(b.keys) > 0 && b.keys[c.copied()] {
 		return true
 	}
 	if code := scriptOf(c); code != "" {
@@ -164,12 +180,12 @@ func (b *Book) readCalls(tools *parse.Set) {
 				if b.keys == nil {
 					b.keys = map[string]bool{}
 				}
-				b.keys[Call{Tool: c.Name, Args: c.Args}.Key()] = true
+				b.keys[Call{Tool: c.Name, Args: c.Args}.copied()] = true
 				if c.Name != tool.CallTool {
 					continue
 				}
 				if inner, ok := (tool.Call{Args: c.Args}).Target(); ok { // the call that it asks for
-					b.keys[Call{Tool: inner.Tool, Args: inner.Args}.Key()] = true
+					b.keys[Call{Tool: inner.Tool, Args: inner.Args}.copied()] = true
 				}
 			}
 		}
