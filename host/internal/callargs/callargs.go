@@ -219,14 +219,14 @@ func replace(v any, f func(string) (string, error)) (any, error) {
 	return v, nil
 }
 
-// AnyString reports whether f returns true for a string value in v, at any depth.
+// AnyString reports whether f returns true for a string value or a key in v, at any depth.
 func AnyString(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
 		return f(v)
 	case map[string]any:
-		for _, e := range v {
-			if AnyString(e, f) {
+		for k, e := range v {
+			if f(k) || AnyString(e, f) {
 				return true
 			}
 		}

@@ -51,3 +51,15 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestAnyString finds texts wherever a model can put them, as a key too.
+func TestAnyString(t *testing.T) {
+	for _, v := range []any{"mark", map[string]any{"a": []any{1.0, "mark"}}, []any{map[string]any{"mark": nil}}} {
+		if !AnyString(v, func(s string) bool { return s == "mark" }) {
+			t.Errorf("%v has it", v)
+		}
+	}
+	if AnyString(map[string]any{"a": []any{1.0, nil, "b"}}, func(s string) bool { return s == "mark" }) {
+		t.Error("it is found where it is not")
+	}
+}
