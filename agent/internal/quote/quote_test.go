@@ -47,7 +47,7 @@ func TestCopiesAreRecognised(t *testing.T) {
 }
 
 // A text cannot hide a call from the comparison in what a model does not repeat: characters
-// that nobody sees, signs in front of quoted lines, an argument without a value.
+// that are not seen, signs in front of quoted lines, an argument without a value.
 func TestCopiesWithoutWhatIsNotSeen(t *testing.T) {
 	const args = `{"path":"a.txt","content":"hello there"}`
 	const raw = "<tool_call>\n{\"name\": \"write_file\",\n\"arguments\": {\"path\": \"a.txt\",\n\"content\": \"hello there\"}}\n</tool_call>"
