@@ -66,7 +66,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 	if !c.JSON {
 		cfg.Observe = func(o plugintest.Outcome) { c.pluginCommands().ShowOutcome(o, t.noisy || t.show, t.show) }
 	}
-	r, err := plugintest.Run(cmd.Context(), path, cfg)
+	r, err := c.pluginCommands().RunCases(cmd.Context(), path, cfg)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,16 @@
 package plugincmd
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -22,6 +26,27 @@ func (c *Commands) TestConfig() (plugintest.Config, error) {
 	var hc host.Config
 	config.Isolate(&hc, config.SandboxSettings{}, p)
 	return plugintest.Config{Version: c.Version, CacheDir: p.Cache, WorkerCommand: hc.WorkerCommand, Logger: c.Logger}, nil
+}
+
+// RunCases is plugintest.Run, and warns of a description that is still a template's.
+func (c *Commands) RunCases(ctx context.Context, path string, cfg plugintest.Config) (plugintest.Report, error) {
+	r, err := plugintest.Run(ctx, path, cfg)
+	file := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file = filepath.Join(path, registry.ManifestName)
+	}
+	if filepath.Base(file) != registry.ManifestName {
+		return r, err
+	}
+	if b, bad := os.ReadFile(file); bad == nil {
+		if line := author.Unchanged(string(b), r.Plugin); line > 0 {
+			r.Warnings = append(r.Warnings, plugintest.Problem{
+				File: file, Line: line, Col: 1, Warning: true, Msg: tool.Textf("the description is still the template's"),
+				Fix: tool.Textf("say what this tool does, and when to use it: a model chooses tools by their descriptions"),
+			})
+		}
+	}
+	return r, err
 }
 
 // WriteJUnit writes a report to the file path as the XML of JUnit.

@@ -50,7 +50,7 @@ func (c *Commands) devRound(ctx context.Context, dir string) {
 			o.Shown = middleOut(o.Shown, devLines)
 			c.ShowOutcome(o, true, true)
 		}
-		r, err := plugintest.Run(ctx, dir, cfg)
+		r, err := c.RunCases(ctx, dir, cfg)
 		if err == nil {
 			c.ShowReport(r)
 		} else if ctx.Err() == nil {

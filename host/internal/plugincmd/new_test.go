@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugintest"
 )
 
 // The commands that a new tool ends with work where they are copied: by the name of the
@@ -25,6 +27,27 @@ func TestNextCommandsCanBeCopied(t *testing.T) {
 		}
 		if want = strings.ReplaceAll(want, "DIR", dir); !strings.HasSuffix(out.String(), want) {
 			t.Errorf("called as %q it ends in %q", program, out.String())
+		}
+	}
+}
+
+// The tests of a new tool say that its description is still the template's: a model would
+// choose it for what the template's tool does.
+func TestTheTemplatesDescriptionIsNoticed(t *testing.T) {
+	for name, want := range map[string]bool{"word_count": false, "tides": true} {
+		var out strings.Builder
+		c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+		dir := filepath.Join(t.TempDir(), name)
+		if err := c.New(dir, author.Spec{Name: name, Language: "js", Template: "basic"}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.RunCases(t.Context(), dir, plugintest.Config{CacheDir: guesttest.Cache(t), FuzzCalls: -1})
+		if err != nil || !r.OK() {
+			t.Fatalf("%+v %v", r, err)
+		}
+		got := len(r.Warnings) == 1 && strings.Contains(r.Warnings[0].String(), "plugin.toml:21:1: warning: the description is still the template's")
+		if got != want || !want && len(r.Warnings) > 0 {
+			t.Errorf("%s: %v", name, r.Warnings)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (p *Plugin) report(d Description) (out []Problem) {
 	case d.Err != nil:
 		return []Problem{{File: p.WasmPath, Msg: tool.Textf("the top level of the script cannot run: %s", d.Err), Fix: tool.Textf("do less there: the tool's function can do it in a call")}}
 	case r.Error != "":
-		return []Problem{{File: at, Line: max(0, r.Line), Col: max(0, r.Column), Msg: tool.Textf("%s", r.Error)}}
+		return []Problem{{File: at, Line: max(0, r.Line), Col: max(0, r.Column), Msg: tool.Textf("%s", r.Error), Fix: importFix(r.Error)}}
 	}
 	for _, t := range p.Manifest.Tools {
 		if !slices.Contains(r.Exports, t.Export) {
@@ -46,6 +46,14 @@ func (p *Plugin) report(d Description) (out []Problem) {
 		}
 	}
 	return out
+}
+
+// importFix returns the fix of an import at the top of a script; zero: the error is another.
+func importFix(said string) tool.Text {
+	if !strings.Contains(said, "could not load module") {
+		return tool.Text{}
+	}
+	return tool.Textf("a script is one file and has no modules of Node.js; `weir plugin new NAME --lang ts` makes a tool whose build puts other files and npm packages into it")
 }
 
 // IsScript reports whether the module is made of a script.

@@ -103,6 +103,7 @@ func TestScriptReport(t *testing.T) {
 		{"all is there", Description{Answer: []byte(`{"exports":["other","a"]}`)}, ""},
 		{"an export is missing", Description{Answer: []byte(`{"exports":["other"]}`)}, `p.js: the script exports no function "a", which the tool a runs; export it from the source, or set export to one of: other`},
 		{"it threw", Description{Answer: []byte(`{"error":"SyntaxError: no","line":2,"column":7}`)}, "p.js:2:7: SyntaxError: no"},
+		{"it imports a module of Node.js", Description{Answer: []byte(`{"error":"ReferenceError: could not load module 'fs'"}`)}, "p.js: ReferenceError: could not load module 'fs'; a script is one file and has no modules of Node.js; "},
 		{"a source of it threw", Description{Answer: []byte(`{"error":"Error: no","file":"lib/main.ts","line":2,"column":7}`)}, "p/lib/main.ts:2:7: Error: no"},
 		{"a file elsewhere threw", Description{Answer: []byte(`{"error":"Error: no","file":"../../etc/passwd","line":2,"column":7}`)}, "p/p.js:2:7: Error: no"},
 		{"a file without an end threw", Description{Answer: []byte(`{"error":"Error: no","file":"` + strings.Repeat("a", 2000) + `","line":2,"column":7}`)}, "p/p.js:2:7: Error: no"},
