@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/limit"
@@ -26,7 +27,7 @@ const (
 	maxKind       = 60
 	maxSignature  = 280
 	maxPurpose    = 120
-	maxTable      = 1600
+	maxTable      = 1450
 	maxSourceName = 40
 )
 
@@ -289,7 +290,7 @@ type group struct {
 func Sources(tools []tool.Spec, source func(string) string, l tool.Locale) string {
 	groups := groupBySource(tools, source)
 	table := ""
-	for _, level := range []struct{ words, least int }{{6, 0}, {4, 3}, {3, 5}, {2, 10}, {0, 1 << 30}} {
+	for _, level := range []struct{ words, least int }{{6, 0}, {4, 3}, {3, 5}, {2, 10}, {1, 10}, {0, 1 << 30}} {
 		if table = writeSources(groups, level.words, level.least, l); RuneCount(table) <= maxTable {
 			break
 		}
@@ -298,27 +299,38 @@ func Sources(tools []tool.Spec, source func(string) string, l tool.Locale) strin
 }
 
 // writeSources gives each group of at least least tools a line with at most words of
-// their words. The others share the last line, which is cut where the table is too long.
+// their words. The others share the last line, which is cut where the table is too long;
+// those with the same number of tools have it in common.
 func writeSources(groups []group, words, least int, l tool.Locale) string {
 	w := For(l)
-	var lines, rest []string
+	var lines, rest, same []string
+	chars := 0
 	for i, g := range groups {
-		text := Clean(fmt.Sprintf("%s (%d)", clip(g.name, maxSourceName), g.tools))
-		if g.tools < least {
-			if RuneCount(strings.Join(rest, w.Names))+RuneCount(text) > maxTable {
-				rest = append(rest, fmt.Sprintf(w.moreSources, len(groups)-i))
-				break
+		name := Clean(clip(g.name, maxSourceName))
+		if g.tools >= least {
+			text := fmt.Sprintf("%s (%d)", name, g.tools)
+			if n := min(words, len(g.words)); n > 0 && g.tools > 1 {
+				text += Clean(": " + strings.Join(g.words[:n], w.Names))
 			}
-			rest = append(rest, text)
+			lines = append(lines, "- "+text+"\n")
 			continue
 		}
-		if n := min(words, len(g.words)); n > 0 && g.tools > 1 {
-			text += Clean(": " + strings.Join(g.words[:n], w.Names))
+		if chars += RuneCount(name) + 2; chars > maxTable {
+			rest = append(rest, fmt.Sprintf(w.moreSources, len(groups)-i))
+			break
 		}
-		lines = append(lines, "- "+text+"\n")
+		if same = append(same, name); i+1 < len(groups) && groups[i+1].tools == g.tools && chars+RuneCount(groups[i+1].name)+2 <= maxTable {
+			continue
+		}
+		number := strconv.Itoa(g.tools)
+		if len(same) > 1 {
+			number = fmt.Sprintf(w.each, g.tools)
+		}
+		rest = append(rest, strings.Join(same, w.Names)+" ("+number+")")
+		same, chars = nil, chars+RuneCount(number)+3
 	}
 	if len(rest) > 0 {
-		lines = append(lines, "- "+strings.Join(rest, w.Names)+"\n")
+		lines = append(lines, "- "+strings.Join(rest, w.groups)+"\n")
 	}
 	return strings.Join(lines, "")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -269,5 +270,37 @@ func TestDetectLocale(t *testing.T) {
 		if got := DetectLocale(c.text); got != c.want {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
+	}
+}
+
+// The table of sources has every source while there is room, those with the same number
+// of tools together, and says how many it leaves out.
+func TestSources(t *testing.T) {
+	specs := func(sizes ...int) (out []tool.Spec) {
+		for i, n := range sizes {
+			for j := range n {
+				out = append(out, tool.Spec{Name: fmt.Sprintf("s%03d__act%d_thing%d", i, j, i)})
+			}
+		}
+		return out
+	}
+	source := func(name string) string { from, _, _ := strings.Cut(name, "__"); return from }
+	if got, want := Sources(specs(2, 1), source, tool.En), "- s000 (2): thing0, act0, act1\n- s001 (1)\n"; got != want {
+		t.Errorf("few sources are %q", got)
+	}
+	sizes := slices.Repeat([]int{1}, 60)
+	sizes = append(sizes, slices.Repeat([]int{2}, 40)...)
+	sizes = append(sizes, 3, 30)
+	got := Sources(specs(sizes...), source, tool.En)
+	if !strings.HasPrefix(got, "- s101 (30)") || !strings.Contains(got, "s060, s061, ") || !strings.Contains(got, "s099 (2 each); s000, s001") || !strings.HasSuffix(got, "s059 (1 each)\n") {
+		t.Errorf("many sources are %q", got)
+	}
+	got = Sources(specs(slices.Repeat([]int{1}, 600)...), source, tool.Zh)
+	if n := RuneCount(got); n > maxTable+40 || !strings.Contains(got, "(各 1)；另有来源 ") {
+		t.Errorf("600 sources are %d characters: %q", n, got)
+	}
+	shown := strings.Count(got, "s") // each name has one
+	if !strings.Contains(got, fmt.Sprintf("另有来源 %d 个", 600-shown)) {
+		t.Errorf("%d of 600 sources are shown: %q", shown, got)
 	}
 }

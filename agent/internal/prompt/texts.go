@@ -20,6 +20,7 @@ type Texts struct {
 	foundNone           string
 	foundNote           string // signatures follow, then useFound or callFound
 	moreSources         string // their number
+	each, groups        string // how many tools several sources have each; between such sources
 	plainHead           string
 	plainExample        string
 	archiveRules        string
@@ -103,6 +104,8 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	foundNone:   "No tool fits these words. Search again in others: what the tool should do and with what, more general or in English; or the name of a source. If that finds nothing either, there is no such tool.",
 	foundNote:   "Tools that may help with this question (a ? marks an argument that can be left out):",
 	moreSources: "more sources: %d",
+	each:        "%d each",
+	groups:      "; ",
 	plainHead:   "# A question that needs no tool\n",
 	plainExample: `Question: "What does HTTP status 404 mean?"
 Reply: It means that the server did not find what was asked for.
@@ -202,6 +205,8 @@ var chinese = Texts{
 	foundNone:   "没有工具符合这些词。请换个说法再查找：工具要做什么、针对什么，可以更笼统，也可以用英文；或写来源的名称。如果仍然找不到，就没有这样的工具。",
 	foundNote:   "以下工具可能有助于回答这个问题（带 ? 的参数可以省略）：",
 	moreSources: "另有来源 %d 个",
+	each:        "各 %d",
+	groups:      "；",
 	plainHead:   "# 不需要工具的提问\n",
 	plainExample: `提问："HTTP 状态码 404 是什么意思？"
 回复：表示服务器没有找到所请求的内容。
