@@ -12,8 +12,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// How many tools a note with a question tells: those that it is about, and those that
-// the conversation used most.
+// How many tools a note with a question tells: those that it is about, more if it names
+// more, and those that the conversation used most.
 const (
 	maxFitting = 5
 	maxUsed    = 3
@@ -78,27 +78,38 @@ func namesOf(specs []tool.Spec) []string {
 	return out
 }
 
-// noteTools describes to the model, with the question, the tools that it names or is
-// about, and those that the conversation used most, unless the messages have them. The
+// noteTools describes to the model, with the question, the tools that it names and those
+// that the conversation used most, whole, and those that it is about, on a line each,
+// unless the messages have them. The
 // system prompt and the tools that a provider is given do not change for that.
 func (r *run) noteTools() {
 	if !r.searches() {
 		return
 	}
 	question := r.msgs[r.memory.question].Text
-	fitting := r.offered(r.finding.in.FindTools(r.ctx, question, maxFitting))
-	r.emit(ToolsFound{Query: question, Names: namesOf(fitting)})
-	specs := slices.Clone(fitting)
-	for _, s := range r.offered(r.mostUsed()) {
-		if !prompt.HasTool(specs, s.Name) {
-			specs = append(specs, s)
+	fitting := r.offered(r.finding.in.FindTools(r.ctx, question, prompt.MostFound))
+	pinned, others := []tool.Spec{}, []tool.Spec{}
+	for _, s := range fitting {
+		if strings.Contains(question, s.Name) {
+			pinned = append(pinned, s)
+		} else {
+			others = append(others, s)
 		}
 	}
-	specs = slices.DeleteFunc(specs, func(s tool.Spec) bool { return r.isDeclared(s.Name) || r.isTold(s.Name) })
-	if len(specs) == 0 {
+	others = others[:min(len(others), max(maxFitting-len(pinned), 0))]
+	r.emit(ToolsFound{Query: question, Names: namesOf(slices.Concat(pinned, others))})
+	for _, s := range r.offered(r.mostUsed()) {
+		if !prompt.HasTool(pinned, s.Name) {
+			pinned = append(pinned, s)
+		}
+	}
+	known := func(s tool.Spec) bool { return r.isDeclared(s.Name) || r.isTold(s.Name) }
+	pinned = slices.DeleteFunc(pinned, known)
+	others = slices.DeleteFunc(others, func(s tool.Spec) bool { return known(s) || prompt.HasTool(pinned, s.Name) })
+	if len(pinned)+len(others) == 0 {
 		return
 	}
-	r.add(note(prompt.FoundNote(specs, r.mode == ModeNative, r.locale), r.turn, r.locale))
+	r.add(note(prompt.FoundNote(pinned, others, r.prompt.Budget, r.mode == ModeNative, r.locale), r.turn, r.locale))
 }
 
 // mostUsed returns the names of the tools that the conversation called most.
@@ -118,7 +129,7 @@ func (r *run) mostUsed() []string {
 func (r *run) isTold(name string) bool {
 	mark := prompt.SignatureMark(name)
 	for _, m := range r.msgs[r.memory.first:] {
-		if m.Role == RoleNote && strings.Contains(m.Text, mark) {
+		if m.Role == RoleNote && (strings.Contains(m.Text, mark) || strings.Contains(m.Text, prompt.WholeMark(name))) {
 			return true
 		}
 		for _, e := range m.Results {

@@ -77,10 +77,14 @@ func (r *run) isOwnText(name string) bool {
 }
 
 // goneSignatures returns the lines of a text that describe tools which this turn does
-// not offer: of those, the book has no descriptions.
+// not offer: of those, the book has no descriptions. A note that describes one of them
+// whole is returned as it is.
 func (r *run) goneSignatures(text string) string {
 	var gone []string
 	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(line, "## "); ok && prompt.DescribesWhole(text) && !prompt.HasTool(r.specs, strings.TrimSuffix(name, "\n")) {
+			return text
+		}
 		name, _, ok := strings.Cut(strings.TrimPrefix(line, "- "), "(")
 		if ok && strings.HasPrefix(line, prompt.SignatureMark(name)) && !prompt.HasTool(r.specs, name) {
 			gone = append(gone, line)

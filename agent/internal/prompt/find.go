@@ -218,15 +218,45 @@ func Found(c tool.Call, found []tool.Spec, native bool, l tool.Locale) tool.Resu
 	return tool.Result{CallID: c.ID, Tool: c.Tool, Shown: tool.View{Text: text, TotalChars: chars, TotalLines: lines}}
 }
 
-// FoundNote describes tools that may help with a question.
-func FoundNote(found []tool.Spec, native bool, l tool.Locale) string {
+// noteShare is the part of the tools' budget that whole tools in a note may fill.
+const noteShare = 4
+
+// FoundNote describes tools with a question: pinned ones whole, as far as a part of the
+// tools' budget goes, and on a line each those for which there is no room and the others.
+func FoundNote(pinned, others []tool.Spec, budget int, native bool, l tool.Locale) string {
 	w := For(l)
-	how := w.useFound
-	if native {
-		how = w.callFound
+	var whole string
+	var lines []tool.Spec
+	room := budget / noteShare
+	for _, s := range pinned {
+		none := 0
+		text := writeTool(s, l, &none)
+		if room -= RuneCount(text); room < 0 {
+			room = 0
+			lines = append(lines, s)
+			continue
+		}
+		whole += text
 	}
-	return w.foundNote + "\n" + Signatures(found, l) + how
+	if whole != "" {
+		whole = w.pinnedNote + "\n" + whole
+	}
+	if lines = append(lines, others...); len(lines) > 0 {
+		whole += w.foundNote + "\n" + Signatures(lines, l)
+	}
+	if native {
+		return whole + w.callFound
+	}
+	return whole + w.useFound
 }
+
+// DescribesWhole reports whether a text is a note of FoundNote with whole tools.
+func DescribesWhole(text string) bool {
+	return strings.HasPrefix(text, For(tool.En).pinnedNote) || strings.HasPrefix(text, For(tool.Zh).pinnedNote)
+}
+
+// WholeMark begins a tool that is described whole.
+func WholeMark(name string) string { return "## " + name + "\n" }
 
 // SignatureMark begins the line of a tool in Signatures.
 func SignatureMark(name string) string { return "- " + name + "(" }

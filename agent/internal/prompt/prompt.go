@@ -258,7 +258,7 @@ func ToolText(s tool.Spec, l tool.Locale) string {
 func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
 	w := For(l)
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n%s\n", s.Name, Clean(s.Describe(l)))
+	b.WriteString(WholeMark(s.Name) + Clean(s.Describe(l)) + "\n")
 	ps := params(s.Parameters(l), l)
 	if len(ps) == 0 {
 		b.WriteString(w.noArguments + "\n")

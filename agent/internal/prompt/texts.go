@@ -19,6 +19,7 @@ type Texts struct {
 	foundMore           string // after them, and after useFound or callFound
 	foundNone           string
 	foundNote           string // signatures follow, then useFound or callFound
+	pinnedNote          string // whole tools follow
 	moreSources         string // their number
 	each, groups        string // how many tools several sources have each; between such sources
 	plainHead           string
@@ -103,6 +104,7 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	foundMore:   "describe_tool tells everything about one. If none fits, search again in other words: what the tool should do and with what.",
 	foundNone:   "No tool fits these words. Search again in others: what the tool should do and with what, more general or in English; or the name of a source. If that finds nothing either, there is no such tool.",
 	foundNote:   "Tools that may help with this question (a ? marks an argument that can be left out):",
+	pinnedNote:  "Tools that this question names or that this conversation uses:",
 	moreSources: "more sources: %d",
 	each:        "%d each",
 	groups:      "; ",
@@ -204,6 +206,7 @@ var chinese = Texts{
 	foundMore:   "describe_tool 给出某个工具的全部说明。如果都不合适，请换个说法再查找：工具要做什么、针对什么。",
 	foundNone:   "没有工具符合这些词。请换个说法再查找：工具要做什么、针对什么，可以更笼统，也可以用英文；或写来源的名称。如果仍然找不到，就没有这样的工具。",
 	foundNote:   "以下工具可能有助于回答这个问题（带 ? 的参数可以省略）：",
+	pinnedNote:  "这个问题提到的、或这次会话用过的工具：",
 	moreSources: "另有来源 %d 个",
 	each:        "各 %d",
 	groups:      "；",
