@@ -1,7 +1,8 @@
 // Package sched limits how many guests run at the same time and shares the slots
 // fairly. A Limiter has a number of slots for the whole host; a plugin can use a
 // quarter of them, and a tool its quota, so that calls which hang until their
-// deadline leave slots for others. When a slot becomes free and several plugins
+// deadline leave slots for others. The last quarter is for plugins of which no call
+// runs. When a slot becomes free and several plugins
 // wait, the plugin with the fewest running calls gets it; within a plugin, calls
 // are served in the order of arrival. A Slot connects one tool's calls to the
 // sandbox, which acquires a slot only for the time in which the guest runs.
@@ -243,8 +244,15 @@ func (l *Limiter) take(k Key) {
 	l.tools[k.Tool]++
 }
 
-// allows reports whether a call may have a free slot. A quota above the plugin's
-// share, which only the operator can set, raises the share for that tool.
+// allows reports whether a call may have a free slot.
 func (l *Limiter) allows(k Key) bool {
-	return l.tools[k.Tool] < k.Quota && l.plugins[k.Plugin] < max(l.share, k.Quota)
+	return l.fits(k, l.tools[k.Tool], l.plugins[k.Plugin], l.used)
+}
+
+// fits reports whether a call may run beside so many of its tool, of its plugin and of
+// all. A quota above the plugin's share, which only the operator can set, raises the
+// share for that tool. The last quarter of the slots is for plugins of which no call
+// runs: several that hang leave room for the others.
+func (l *Limiter) fits(k Key, ofTool, ofPlugin, used int) bool {
+	return ofTool < k.Quota && ofPlugin < max(l.share, k.Quota) && (ofPlugin == 0 || k.Quota > l.share || used < l.size-l.size/4)
 }

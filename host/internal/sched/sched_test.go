@@ -66,6 +66,31 @@ func TestSlotsAreShared(t *testing.T) {
 	})
 }
 
+// Several plugins that hang cannot use every slot together: the last quarter is for the
+// first call of a plugin.
+func TestFirstCallsHaveRoom(t *testing.T) {
+	for _, slots := range []int{4, 8, 16, 40} {
+		p := New(slots)
+		var waiters []*waiter
+		for range slots {
+			for _, plugin := range []string{"a", "b", "c", "d", "e"} {
+				waiters = append(waiters, p.enqueue(Key{plugin, plugin, p.share}))
+			}
+		}
+		if w := p.enqueue(Key{"honest", "honest", p.share}); slots > 4 && !w.runs() {
+			t.Errorf("of %d slots %d are used, and a plugin without a call waits", slots, p.used)
+		}
+		// The operator's word counts more.
+		p = New(slots)
+		for range slots {
+			waiters = append(waiters, p.enqueue(Key{"wide", "wide", slots}))
+		}
+		if p.used != slots {
+			t.Errorf("a tool that may use all %d slots uses %d", slots, p.used)
+		}
+	}
+}
+
 func TestAcquireEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(1)
@@ -191,7 +216,8 @@ func TestShares(t *testing.T) {
 		{"no call waits", nil, nil, true},
 		{"one waits because of its own quota", keys(1, "x", "x", 1), keys(1, "x", "x", 1), true},
 		{"one waits because of its plugin's share", keys(2, "x", "x", 2), keys(1, "x", "y", 2), true},
-		{"one waits that could have any slot", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 2)), keys(1, "x", "x", 2), false},
+		{"one waits that could have any slot", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 2)), keys(1, "y", "y", 2), false},
+		{"one waits because the last slots are for other plugins", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 2)), keys(1, "x", "x", 2), true},
 		{"one waits for a slot of the plugin's", keys(1, "p", "c", 2), keys(1, "p", "c", 2), false},
 		{"one waits after one that its own quota", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 1)), []Key{{"x", "x", 1}, {"y", "y", 2}}, false},
 	} {

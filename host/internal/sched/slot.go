@@ -53,6 +53,6 @@ func (l *Limiter) wanted(used Key) bool {
 		if q.Plugin == used.Plugin {
 			ofPlugin--
 		}
-		return ofTool < q.Quota && ofPlugin < max(l.share, q.Quota)
+		return l.fits(q.Key, ofTool, ofPlugin, l.used-1)
 	})
 }
