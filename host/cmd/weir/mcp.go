@@ -208,7 +208,7 @@ func (c *cli) stdioEntry(ctx context.Context, p config.Paths, dirs mcpbridge.Dir
 	}
 	want := config.Source{Config: p.Config, Plugins: c.plugins, Workspace: workspace}
 	if s := c.running(ctx, p); s != nil && want.Refused(s.at) != nil {
-		c.errf("weir: a daemon runs with the data folder %s, and its tools see %s; the client starts weir as written here only when it has stopped, or with --data DIR\n", p.Data, s.at.Workspace)
+		c.errf("weir: a daemon runs with the data folder %s, and its tools see %s; while it runs, the client cannot start weir as written here: add --data DIR, or %v\n", p.Data, s.at.Workspace, s.at.Stopping())
 	}
 	return m.StdioEntry([][2]string{{"--config", p.Config}, {"--data", data}, {"--plugins", c.plugins}, {"--workspace", workspace}})
 }

@@ -142,7 +142,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	file := cmp.Or(a.Paths.Config, c.text("none found; the defaults hold"))
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
 	c.errf("  page    %s/#token=%s\n", url, a.Token)
-	c.errf("  config  %s\n  data    %s\n  files   %s\n", file, a.Paths.Data, a.Address(url, "serve").Workspace)
+	c.errf("  config  %s\n  data    %s\n  plugins %s\n  files   %s\n", file, a.Paths.Data, a.Settings.Plugins.Folder[0].Path, a.Address(url, "serve").Workspace)
 	c.models().ShowDefault(ctx, a)
 	c.tellPlugins(a.Host.Plugins())
 	for _, w := range a.Warnings() {

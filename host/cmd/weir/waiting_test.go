@@ -46,7 +46,10 @@ func TestADaemonWaitsForAnotherCommand(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	await("#token=")
+	await("  stop    Ctrl-C")
+	if said := first.String(); !strings.Contains(said, "\n  plugins "+filepath.Join(data, "plugins")+"\n") || strings.Contains(said, "does not exist") {
+		t.Errorf("the first start does not say where plugins go, or warns of the folder: %s", said)
+	}
 	if code := serve(&second); code == 0 || strings.Contains(second.String(), "waiting for") {
 		t.Errorf("beside a daemon: exit %d: %s", code, second.String())
 	}

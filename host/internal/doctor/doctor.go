@@ -166,6 +166,9 @@ func (e *exam) daemonRuns(ctx context.Context) {
 		e.add("daemon", Fail, "stop it and start it again", "the daemon at %s does not answer as it should: %s", e.url(), err)
 	case about.Version != e.Version:
 		e.add("daemon", Warn, "stop it and start the new one", "%s runs weir %s, and this is %s", e.url(), about.Version, e.Version)
+	case e.Paths.Config == "" && e.At.Config != "":
+		e.addFix("daemon", Warn, tool.Textf("run commands in the folder where the daemon was started, %s", e.At.Workspace),
+			"the daemon at %s uses the configuration %q, and there is none for commands here", e.url(), e.At.Config)
 	case e.At.Config != e.Paths.Config:
 		e.addFix("daemon", Warn, tool.Textf("run commands in the folder where the daemon was started, %s", e.At.Workspace),
 			"the daemon at %s uses the configuration %q, and commands here read and change %q", e.url(), e.At.Config, e.Paths.Config)

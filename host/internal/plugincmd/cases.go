@@ -85,7 +85,11 @@ func (c *Commands) ShowOutcome(o plugintest.Outcome, noisy, show bool) {
 	if o.Calls > 1 {
 		calls = c.Sprintf(" · %d calls", o.Calls)
 	}
-	fmt.Fprintf(c.Out, "ok    %s%s · %s · %s\n", o.Name, calls, term.Duration(o.Took), c.text(orNone(o.Memory)))
+	memory := "" // a call that did not reach the guest used none
+	if o.Memory > 0 {
+		memory = fmt.Sprintf(" · %s", o.Memory)
+	}
+	fmt.Fprintf(c.Out, "ok    %s%s · %s%s\n", o.Name, calls, term.Duration(o.Took), memory)
 }
 
 func (c *Commands) showProblem(p plugintest.Problem) {

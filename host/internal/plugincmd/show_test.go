@@ -3,10 +3,23 @@ package plugincmd
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/plugintest"
 )
+
+// Arguments that do not fit never reach the guest: its memory has not "no bound".
+func TestACallWithoutAGuestShowsNoMemory(t *testing.T) {
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	c.ShowOutcome(plugintest.Outcome{Name: "a", Took: time.Millisecond}, true, false)
+	c.ShowOutcome(plugintest.Outcome{Name: "b", Took: time.Millisecond, Memory: 2048}, true, false)
+	if want := "ok    a · 1.0 ms\nok    b · 1.0 ms · 2KiB\n"; out.String() != want {
+		t.Errorf("%q; want %q", out.String(), want)
+	}
+}
 
 // What weir.lock says of an approval cannot steer the terminal: the file may be edited.
 func TestReviewIsTame(t *testing.T) {
