@@ -47,6 +47,52 @@ test('a reload joins the running answer', async () => {
   assert.equal(await bubble(page, 'What comes').count(), 1);
 });
 
+test('only Stop ends an answer, also for who opens it again', async () => {
+  const rest = pending();
+  model.says = () => ['It begins', rest.promise];
+  const page = await world.visit();
+  await ask(page, 'Will it end?');
+  await log(page).getByText('It begins').waitFor();
+  await page.keyboard.press('Escape');
+  await page.reload();
+  await log(page).getByText('It begins').waitFor();
+  assert.equal((await weir.api('api/pulse')).answering.length, 1, 'it goes on');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ended(page);
+  assert.deepEqual((await weir.api('api/pulse')).answering, []);
+  const told = () => log(page).locator('.theirs').innerText();
+  await log(page).getByText('cancelled').waitFor();
+  const live = await told();
+  await page.reload();
+  await log(page).getByText('cancelled').waitFor();
+  assert.equal(await told(), live);
+  rest.keep('');
+});
+
+test('Enter sends, but not while an input method composes', async () => {
+  const page = await world.visit(), box = page.getByRole('textbox', { name: 'Your question' });
+  await box.fill('你好');
+  await box.evaluate((n) => { for (const how of [{ isComposing: true }, { keyCode: 229 }]) n.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...how })); });
+  assert.equal(await box.inputValue(), '你好');
+  await box.press('Shift+Enter');
+  assert.equal(await box.inputValue(), '你好\n');
+  await box.press('Enter');
+  await bubble(page, '你好').waitFor();
+  await ended(page);
+});
+
+test('what is said aloud are whole sentences', async () => {
+  const rest = pending();
+  model.says = () => ['One half', ' of it. An', rest.promise];
+  const page = await world.visit(), said = page.locator('[aria-live=polite] p');
+  await ask(page, 'Speak!');
+  await said.getByText('One half of it.', { exact: true }).waitFor();
+  await log(page).getByText('One half of it. An').waitFor();
+  rest.keep('other half.');
+  await said.getByText('Another half.', { exact: true }).waitFor();
+  assert.deepEqual(await said.allInnerTexts(), ['One half of it.', 'Another half.']);
+});
+
 test('Back leads to what was open before, and titles say what is open', async () => {
   const page = await world.visit();
   for (const question of ['Which was first?', 'Which was second?']) {
@@ -135,6 +181,38 @@ test('approving a plugin grants what it asks for', async () => {
   assert.ok((await weir.api('api/tools')).tools.some((x) => x.spec.name === 'reader'));
 });
 
+test('a plugin is taken back, disabled, enabled and removed', async () => {
+  const page = await world.visit(), now = async () => (await weir.api('api/plugins/keeper')).plugin;
+  for (const version of ['0.1.0', '0.2.0']) {
+    await weir.stranger('keeper', ['one.example'], version);
+    let waiting;
+    for (let i = 0; i < 100 && waiting?.version !== version; i++) {
+      await new Promise((done) => setTimeout(done, 50)); // the folder is read
+      ({ waiting } = await weir.api('api/plugins/keeper').catch(() => ({})));
+    }
+    const grants = waiting.asks.filter((a) => !a.granted).map(({ kind, what }) => ({ kind, what }));
+    await weir.api('api/plugins/keeper/approve', { method: 'POST', body: JSON.stringify({ digest: waiting.digest, grants }) });
+  }
+  assert.equal((await now()).version, '0.2.0');
+  const article = await review(page, 'keeper');
+  await article.getByRole('listitem').filter({ hasText: /^0\.1\.0/ }).getByRole('button', { name: 'Go back to this' }).click();
+  await article.getByText('This version serves until the next approval.').waitFor();
+  assert.equal((await now()).version, '0.1.0');
+  await article.getByRole('button', { name: 'Disable' }).click();
+  await article.getByText(/^Disabled:/).waitFor();
+  assert.equal((await now()).state, 'disabled');
+  await article.getByRole('button', { name: 'Enable' }).click();
+  await article.getByText('Enabled.').waitFor();
+  assert.equal((await now()).state, 'ready');
+  await article.getByRole('button', { name: 'Remove…' }).click();
+  await article.getByRole('button', { name: 'Keep it' }).click();
+  await article.getByRole('button', { name: 'Remove…' }).click();
+  await article.getByRole('button', { name: 'Yes, remove it' }).click();
+  await article.getByText('keeper was removed.').waitFor();
+  await assert.rejects(readFile(`${weir.dir}/strangers/keeper/plugin.toml`), 'its files are deleted, as the question says');
+  await page.getByRole('navigation', { name: 'Plugins' }).getByRole('link', { name: /^keeper / }).waitFor({ state: 'hidden' });
+});
+
 test('the log of a plugin is opened', async () => {
   const page = await world.visit();
   const article = await review(page, 'calculator');
@@ -203,11 +281,32 @@ test('a conversation that is opened again shows what the model read then', async
   assert.match(live.kept, /^line 201, \^line 201:: line 201: /);
   assert.match(live.badge, /folded now/);
   assert.match(live.whole, /calculator\s+“6\*7”\s+[\d,]+ characters, whole/);
-  assert.equal(live.spans.length, 3, 'the beginning, a kept line and the end');
+  // The map says what the text says: the lines that are in it, on a scale of 400.
+  const has = new Set([...live.read.matchAll(/^line (\d+):/gm)].map((m) => Number(m[1]))), runs = [];
+  for (let n = 1; n <= 400; n++) if (has.has(n)) { if (has.has(n - 1)) runs.at(-1)[1] = n; else runs.push([n - 1, n]); }
+  const percent = (style) => /left: ([\d.]+)%; width: ([\d.]+)%/.exec(style).slice(1).map(Number);
+  assert.deepEqual(live.spans.map(percent).map(([from, wide]) => [Math.round(from * 4), Math.round((from + wide) * 4)]), runs, 'the beginning, a kept line and the end');
+  assert.deepEqual(runs.length, 3);
+  assert.equal(await map.locator('.kept').evaluate((n) => n.style.left), '50%');
   await page.reload();
   await card.waitFor();
   const again = await told();
   for (const key of Object.keys(live)) assert.deepEqual(again[key], live[key], key);
+});
+
+test('a failed call that is opened again says why, as it did live', async () => {
+  model.calls = (question) => (/wrong/.test(question) ? [['calculator', { expression: '1/0' }], ['calculator', { sum: 1 }], ['no_such_tool', {}], ['long_text', { lines: 7 }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Do it all wrong');
+  await log(page).getByRole('button', { name: 'Do not allow' }).click();
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  const cards = () => log(page).locator('section.call').evaluateAll((all) => all.map((n) => n.innerText.replace(/\s+/g, ' ').replace(/ You did not allow it\.$/, '')));
+  const live = await cards();
+  for (const [i, why] of ['Division by zero', '"expression" is missing', 'There is no tool named', 'do not repeat it'].entries()) assert.ok(live[i].includes(why), live[i]);
+  await page.reload();
+  await log(page).getByText('It is done.').waitFor();
+  assert.deepEqual(await cards(), live);
 });
 
 test('a first visit asks for the token, and says when it is wrong', async () => {
@@ -298,7 +397,7 @@ test('what a model, a tool, a plugin or a person writes becomes no markup', asyn
 
 test('Markdown of an answer is rendered', async () => {
   model.says = () => ['## Which tests fail\n\nTwo *of* **three**, see [the log](https://ci.example/log) or https://ci.example/all.\n\n| test | time |\n|:--|--:|\n', '| `a|b` | 3 s |\n\n1. first\n   - inner\n2. second\n\n> quoted\n\n```go\nx := **p\n```\n'];
-  const page = await world.visit();
+  const page = await world.visit({ permissions: ['clipboard-read', 'clipboard-write'] });
   await ask(page, 'Which tests fail?');
   const answer = log(page).getByRole('article', { name: 'Answer' });
   await answer.getByText('x := **p').waitFor();
@@ -308,17 +407,30 @@ test('Markdown of an answer is rendered', async () => {
   assert.equal(await answer.locator('blockquote').innerText(), 'quoted');
   assert.equal(await answer.getByRole('link', { name: 'the log' }).evaluate((a) => a.parentNode.textContent), 'the log (ci.example)');
   assert.equal(await answer.getByRole('link', { name: 'https://ci.example/all' }).getAttribute('href'), 'https://ci.example/all');
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await answer.getByRole('button', { name: 'Copy', exact: true }).click();
+  await answer.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.equal(await copied(), 'x := **p');
+  await ended(page);
+  await answer.getByRole('button', { name: 'Copy the answer' }).click();
+  await page.waitForFunction(() => navigator.clipboard.readText().then((text) => text.startsWith('## Which tests fail') && text.includes('| `a|b` | 3 s |')));
 });
 
 test('a call that needs a person waits for one', async () => {
   model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
   const page = await world.visit();
+  await page.evaluate(() => new MutationObserver(() => {
+    const button = document.querySelector('.approval button');
+    if (button) globalThis.drawn ??= performance.now();
+    if (button && !button.disabled) globalThis.armed ??= performance.now();
+  }).observe(document.body, { subtree: true, childList: true, attributes: true }));
   await ask(page, 'Make seven lines');
   const wait = log(page).getByRole('group', { name: 'long_text asks for your approval' });
   await wait.getByText('"lines": 7').waitFor();
   await log(page).getByText(/^Waiting for you · \d+ s$/).waitFor();
   await wait.getByRole('button', { name: 'Allow once' }).click();
   await log(page).getByText('You allowed it.').waitFor();
+  assert.ok(await page.evaluate(() => globalThis.armed - globalThis.drawn) > 600, 'a click that was meant for what was there before allows nothing');
   await log(page).getByText('It is done.').waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   await ask(page, 'Make seven lines again');
@@ -359,6 +471,14 @@ test('a long conversation leaves what is out of sight undrawn', async () => {
   const answers = log(page).getByRole('article', { name: 'Answer' });
   const how = () => answers.evaluateAll((list) => list.map((n) => getComputedStyle(n).contentVisibility));
   assert.deepEqual(await how(), ['auto', 'auto', 'visible']);
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  const asked = [];
+  page.on('request', (r) => asked.push(r.url()));
+  await page.getByRole('button', { name: /^One\?/ }).click();
+  await answers.nth(2).waitFor();
+  await page.waitForLoadState('networkidle');
+  const of = asked.filter((url) => !url.endsWith('/api/pulse'));
+  assert.ok(of.length <= 6, `a conversation is opened with ${of.length} requests: ${of.join(' ')}`);
   await page.reload();
   await answers.nth(2).waitFor();
   assert.deepEqual(await how(), ['auto', 'auto', 'visible']);

@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, calls, ended, log, startWorld, view } from './world.mjs';
 
 let world, weir, model;
-before(async () => { world = await startWorld(); ({ weir, model } = world); });
+before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000'); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
@@ -176,6 +176,30 @@ test('a conversation does without tools, also after a reload', async () => {
   await page.getByRole('button', { name: 'All tools' }).waitFor();
 });
 
+test('a model and a profile are chosen for one conversation', async () => {
+  const page = await world.visit(), models = page.getByRole('combobox', { name: 'Model' }), profiles = page.getByRole('combobox', { name: 'Profile' });
+  await profiles.selectOption('brief');
+  model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  await ask(page, 'A long text, in brief');
+  await ended(page);
+  await calls(page, 'long_text').getByText(/the agent's limit of 2,000 characters/).waitFor();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await profiles.selectOption('default');
+  await models.selectOption('demo');
+  await ask(page, 'What is 6*7?');
+  await ended(page);
+  await page.getByRole('button', { name: /^A long text, in brief/ }).click();
+  await log(page).getByText('A long text, in brief').waitFor();
+  assert.deepEqual([await models.inputValue(), await profiles.inputValue()], ['script', 'brief']);
+  await page.goBack();
+  await log(page).getByText('What is 6*7?').waitFor();
+  assert.deepEqual([await models.inputValue(), await profiles.inputValue()], ['demo', 'default']);
+  await page.reload();
+  await log(page).getByText('What is 6*7?').waitFor();
+  await models.waitFor();
+  assert.deepEqual([await models.inputValue(), await profiles.inputValue()], ['demo', 'default']);
+});
+
 test('what a proxy answers is said in words, and what is shown stays', async () => {
   for (const tool_name of ['kept_tool', 'second_tool']) await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name, conversation_id: 'theirs', result: 'a line\n'.repeat(2000) }) });
   const page = await world.visit();
@@ -203,8 +227,26 @@ test('what a proxy answers is said in words, and what is shown stays', async () 
   assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Will this be lost?');
 });
 
+test('one value of a JSON result is shown, whatever its texts hold', async () => {
+  const attack = '<img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script>';
+  const { uuid } = await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'json_tool', conversation_id: 'theirs', result: JSON.stringify({ items: [{ name: 'heron' }, { name: attack }], rest: 'y'.repeat(9000) }) }) });
+  const page = await world.visit();
+  await view(page, 'Results');
+  await page.getByRole('searchbox', { name: 'Search the whole texts' }).fill('onerror');
+  await page.getByRole('button', { name: /json_tool.*heron/s }).click();
+  await page.getByRole('textbox', { name: 'JSON' }).fill('/items/0');
+  const value = page.locator('.pointer-text pre');
+  await value.getByText('heron').waitFor();
+  assert.ok(!(await value.innerText()).includes('onerror'));
+  await page.getByRole('textbox', { name: 'JSON' }).fill('/items/1/name');
+  await value.getByText('<script>').waitFor();
+  await page.evaluate((to) => { location.hash = to; }, `#/results/${uuid}`);
+  assert.equal(await page.evaluate(() => globalThis.hit), undefined);
+  assert.deepEqual(await page.locator('script:not([src="app.js"]), img:not([src="icon.svg"]), [onerror]').evaluateAll((list) => list.map((n) => n.outerHTML)), []);
+});
+
 test('archived results of programs are found, read and deleted', async () => {
-  const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : 'nothing'}`;
+  const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : n === 62 ? `${'x'.repeat(5000)} its end` : 'nothing'}`;
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });
   const page = await world.visit();
   await view(page, 'Results');
@@ -215,6 +257,9 @@ test('archived results of programs are found, read and deleted', async () => {
   await lines.getByText('苍鹭').waitFor();
   await page.waitForFunction(() => document.title === 'their_tool – Results – weir');
   await lines.getByText('⟨U+202E⟩').waitFor();
+  await lines.getByText('its end').waitFor({ state: 'detached' });
+  await lines.getByRole('button', { name: /^… 4,7\d\d more characters$/ }).click();
+  await lines.getByText('its end').waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download' }).click();
   assert.ok((await readFile(await (await download).path(), 'utf8')).includes(line(900)));

@@ -1,11 +1,13 @@
 // What people set up in the page: clients, models, limits; and how turns went.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, log, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
-before(async () => { world = await startWorld(); ({ weir, model } = world); });
+const token = 'weir_ann_0123456789abcdef0123456789abcdef';
+before(async () => { world = await startWorld(`[users.ann]\ntoken_sha256 = "${createHash('sha256').update(token).digest('hex')}"`); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
@@ -109,11 +111,22 @@ test('a trace shows requests, calls, waits, loads and what became placeholders',
   await time.filter({ hasText: /^no_such_tool.*failed: unknown_tool/ }).or(time.filter({ hasText: 'there is no such tool' })).first().waitFor();
   await time.filter({ hasText: /^Results became placeholders: [\d,]+ characters fewer/ }).waitFor();
   await page.getByText('What each request held').waitFor();
+  const [asked, ran] = await Promise.all([/^round 1/, /^calculator/].map((name) => time.filter({ hasText: name }).locator('.lane i').last().evaluate((n) => ({ from: parseFloat(n.style.left), to: parseFloat(n.style.left) + parseFloat(n.style.width) }))));
+  assert.ok(asked.to > 0 && ran.from >= asked.to - 0.01 && ran.to <= 100.5, `a call begins after its request: ${JSON.stringify([asked, ran])}`);
   await fine(page);
   await time.getByRole('link', { name: 'Open the result of long_text' }).first().click();
   await page.getByRole('region', { name: 'Archived text' }).waitFor();
   await view(page, 'Traces');
   await page.getByRole('region', { name: 'By day and tool' }).getByRole('row', { name: /long_text/ }).waitFor();
+});
+
+test('a user sees what is theirs, and none of the operator', async () => {
+  const page = await world.visit({}, `${weir.url}#token=${token}`);
+  const rail = page.getByRole('navigation', { name: 'Views' });
+  await rail.getByRole('link', { name: 'Account: ann' }).waitFor();
+  assert.deepEqual((await rail.getByRole('link').allInnerTexts()).filter((text) => /Plugins|Clients|Settings/.test(text)), []);
+  await page.evaluate(() => { location.hash = '#/settings'; });
+  await page.getByRole('heading', { name: 'There is no such page.' }).waitFor();
 });
 
 test('a script waits for one answer to all of its calls, and goes on', async () => {
@@ -227,6 +240,16 @@ test('models are tested, retention is tried, and powers are shown as commands', 
   await page.getByRole('button', { name: 'Yes, delete it' }).click();
   await page.getByRole('alert').filter({ hasText: "the operator's own" }).waitFor();
   await fine(page);
+  await settings(page, 'This page');
+  const light = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await light();
+  await page.getByRole('combobox', { name: 'Theme' }).selectOption('dark');
+  assert.notEqual(await light(), before);
+  await page.reload();
+  await page.getByRole('combobox', { name: 'Theme' }).waitFor();
+  assert.notEqual(await light(), before);
+  await page.getByRole('combobox', { name: 'Theme' }).selectOption('system');
+  assert.equal(await light(), before);
   await settings(page, 'Only on the machine');
   await page.getByRole('region', { name: 'Rules of approvals' }).getByRole('button', { name: 'Copy the lines' }).waitFor();
   await fine(page);

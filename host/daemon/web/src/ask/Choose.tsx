@@ -13,7 +13,7 @@ import type { Conversation } from "./state";
 
 export function Choose({ c }: { c: Conversation }) {
   const all = (useAsked(() => getJSON<ToolList>("api/tools"), [pulse.value?.tools]).data?.tools || []).map((x) => x.spec), open = useSignal(false);
-  const without = c.without.value, names = all.map((x) => x.name), on = names.filter((name) => !without.includes(name));
+  const without = c.chosen.value.without || [], names = all.map((x) => x.name), on = names.filter((name) => !without.includes(name));
   if (!names.length) return null;
   return (
     <>
@@ -22,13 +22,13 @@ export function Choose({ c }: { c: Conversation }) {
         <Dialog title={t("toolsHere")} close={() => { open.value = false; }}>
           <p class="note">{t("toolsHereHelp")}</p>
           <p class="row">
-            <Button onClick={() => c.doWithout([])}>{t("everyTool")}</Button>
-            <Button onClick={() => c.doWithout(names)}>{t("noTool")}</Button>
+            <Button onClick={() => c.choose({ without: [] })}>{t("everyTool")}</Button>
+            <Button onClick={() => c.choose({ without: names })}>{t("noTool")}</Button>
           </p>
           <ul class="choose">
             {all.map((x) => (
               <li key={x.name}>
-                <Tick label={<code>{x.name}</code>} checked={!without.includes(x.name)} onChange={(e) => c.doWithout(e.currentTarget.checked ? without.filter((name) => name !== x.name) : [...without, x.name])} />
+                <Tick label={<code>{x.name}</code>} checked={!without.includes(x.name)} onChange={(e) => c.choose({ without: e.currentTarget.checked ? without.filter((name) => name !== x.name) : [...without, x.name] })} />
                 <small>{shown(x.description)}</small>
               </li>
             ))}

@@ -11,14 +11,14 @@ import { Button } from "../parts/Button";
 import { Choice } from "../parts/Field";
 import { useAsked } from "../parts/use";
 import { Choose } from "./Choose";
-import { ask, type Conversation, draft, model, profile } from "./state";
+import { ask, type Conversation, draft } from "./state";
 
 export function Composer({ c }: { c: Conversation }) {
   const models = useAsked(() => getJSON<ConfiguredModels>("api/models"), [pulse.value?.configuration]).data?.models || [];
   const profiles = useAsked(() => getJSON<ProfileList>("api/profiles"), [pulse.value?.configuration]).data?.profiles || [];
   const box = useRef<HTMLTextAreaElement>(null), running = Boolean(c.stream.value);
-  const list = loads.of(c.id), chosen = models.find((m) => (model.value ? m.name === model.value : m.default)) || models[0];
-  useEffect(() => { loads.weigh(c.id, model.value); }, [c.id, model.value, list.map((l) => l.uuid + JSON.stringify(l.part)).join()]);
+  const { model, profile } = c.chosen.value, list = loads.of(c.id), chosen = models.find((m) => m.name === model) || models.find((m) => m.default) || models[0];
+  useEffect(() => { loads.weigh(c.id, model || ""); }, [c.id, model, list.map((l) => l.uuid + JSON.stringify(l.part)).join()]);
   useEffect(() => { if (!matchMedia("(pointer: coarse)").matches && !c.place.value) box.current?.focus(); }, [c.id]);
   const submit = () => {
     const question = draft.value.trim();
@@ -51,8 +51,8 @@ export function Composer({ c }: { c: Conversation }) {
         <label class="unseen" for="question">{t("question")}</label>
         <textarea id="question" ref={box} rows={1} placeholder={t("questionHint")} aria-describedby="keys" value={draft.value} onInput={(e) => { draft.value = e.currentTarget.value; }} onKeyDown={key} />
         <div class="row">
-          {models.length > 1 && <Choice label={t("model")} hideLabel value={chosen?.name} onChange={(e) => { model.value = e.currentTarget.value; }} options={models.map((m) => ({ value: m.name, text: m.window ? `${m.name} · ${num(Math.round(m.window / 1024))}k` : m.name }))} />}
-          {profiles.length > 1 && <Choice label={t("profile")} hideLabel value={profile.value || profiles.find((p) => p.default)?.name} onChange={(e) => { profile.value = e.currentTarget.value; }} options={profiles.map((p) => ({ value: p.name, text: p.name }))} />}
+          {models.length > 1 && <Choice label={t("model")} hideLabel value={chosen?.name} onChange={(e) => c.choose({ model: e.currentTarget.value })} options={models.map((m) => ({ value: m.name, text: m.window ? `${m.name} · ${num(Math.round(m.window / 1024))}k` : m.name }))} />}
+          {profiles.length > 1 && <Choice label={t("profile")} hideLabel value={profile || c.trace.value?.profile || profiles.find((p) => p.default)?.name} onChange={(e) => c.choose({ profile: e.currentTarget.value })} options={profiles.map((p) => ({ value: p.name, text: p.name }))} />}
           <Choose c={c} />
           <small id="keys">{t("keys")}</small>
           <span class="space" />

@@ -20,31 +20,38 @@ export class Conversation {
   problem = signal<Problem | null>(null);
   // place is the message that is looked for, from 1; 0: the end.
   place = signal(0);
-  // without are the tools that the model does without here.
-  without = signal<string[]>([]);
+  chosen = signal<Chosen>({});
   private ident = signal("");
-  constructor(id = "") { this.ident.value = id; this.without.value = withouts()[id] || []; }
+  constructor(id = "", chosen = chosenIn(id)) { this.ident.value = id; this.chosen.value = chosen; }
   // id is empty before the first answer begins.
   get id(): string { return this.ident.value; }
-  set id(id: string) { this.ident.value = id; if (this.without.value.length) this.doWithout(this.without.value); }
-  // doWithout sets the tools, and remembers them for the latest conversations.
-  doWithout(names: string[]): void {
-    this.without.value = names;
+  set id(id: string) { this.ident.value = id; this.choose({}); }
+  // choose is remembered for the latest conversations.
+  choose(more: Chosen): void {
+    const now = { ...this.chosen.value, ...more };
+    this.chosen.value = now;
     if (!this.id) return;
-    const { [this.id]: _, ...others } = withouts();
-    remember("weir.without", JSON.stringify(Object.fromEntries([...Object.entries(others), ...(names.length ? [[this.id, names]] : [])].slice(-100))));
+    const { [this.id]: _, ...others } = allChosen();
+    remember("weir.chosen", JSON.stringify(Object.fromEntries([...Object.entries(others), ...(now.model || now.profile || now.without?.length ? [[this.id, now]] : [])].slice(-100))));
   }
 }
 
-function withouts(): Record<string, string[]> {
-  try { return JSON.parse(recall("weir.without") || "{}"); } catch { return {}; }
+// Chosen is what a person chose for a conversation: a model and a profile in place of the
+// default ones, and the tools that it does without.
+export interface Chosen { model?: string; profile?: string; without?: string[] }
+
+function allChosen(): Record<string, Chosen> {
+  try { return JSON.parse(recall("weir.chosen") || "{}"); } catch { return {}; }
 }
+
+const chosenIn = (id: string): Chosen => (id && allChosen()[id]) || {};
+
+// modelIn is the model that was chosen for a conversation; empty: the default one.
+export const modelIn = (id: string): string => (id === current.value.id ? current.value.chosen.value : chosenIn(id)).model || "";
 
 export const current = signal(new Conversation());
 export const draft = signal(recall("weir.draft") || "");
 effect(() => remember("weir.draft", draft.value || null));
-export const model = signal(""); // that was chosen; empty: the daemon's default
-export const profile = signal("");
 
 // answering are the conversations whose answers this tab reads.
 const answering = new Map<string, Conversation>();
@@ -131,9 +138,11 @@ export async function lastTrace(c: Conversation): Promise<void> {
   c.trace.value = await getJSON<Trace>(`api/traces/last?conversation_id=${encodeURIComponent(c.id)}`).catch(() => null);
 }
 
-// fresh begins a new conversation, which has no id before its first answer.
+// fresh begins a new conversation, which has no id before its first answer. It is asked as
+// the one before.
 export function fresh(): void {
-  current.value = new Conversation();
+  const { model, profile } = current.value.chosen.value;
+  current.value = new Conversation("", { model, profile });
 }
 
 // follow the address: a conversation that it names is opened.
@@ -150,14 +159,13 @@ effect(() => {
 // ---- asking
 
 export function ask(question: string, loads: unknown[]): void {
-  const c = current.value;
+  const c = current.value, { model, profile, without } = c.chosen.value;
   const turn = new Turn(question, (c.turns.value.at(-1)?.number || 0) + 1);
   c.turns.value = [...c.turns.value, turn];
   c.place.value = 0;
   const body = {
     message: question, approvals: true, explain: true, ...(c.id && { conversation_id: c.id }), ...(loads.length && { load_uuids: loads }),
-    ...(c.without.value.length && { without: c.without.value }),
-    ...(model.value && { model: model.value }), ...(profile.value && { profile: profile.value }),
+    ...(without?.length && { without }), ...(model && { model }), ...(profile && { profile }),
   };
   run(c, turn, new Stream(api), body);
 }

@@ -118,10 +118,17 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
   const own = async () => ({ text: r.text, kept: r.kept_lines ? (await then()).kept : [] });
   const produced = r.chars || 0;
   return {
-    ok: !r.err, produced, shown: Math.min(r.shown || chars(r.text || ""), produced), lines: r.lines_produced || 0, linesShown: r.lines_shown || 0, gaps: r.gaps || [],
-    layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: false,
-    summarized: Boolean(r.summarized), summaryModel: "", ms: r.elapsed_ms, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
+    ok: !r.err, error: r.err ? failureOf(r.text) : undefined, produced, shown: Math.min(r.shown || chars(r.text || ""), produced), lines: r.lines_produced || 0, linesShown: r.lines_shown || 0, gaps: r.gaps || [],
+    layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
+    summarized: Boolean(r.summarized), summaryModel: "", ms: r.elapsed_ms ?? 0, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
   };
+}
+
+// failureOf reads what a model was told of a failure. A tool's partial result follows in
+// other lines.
+function failureOf(text: string): { message: string; hint?: string } {
+  const told = /^(?:Error|错误) \(\w+\): (.*?)(?: (?:Hint|提示): (.*))?$/m.exec(text);
+  return told?.index === 0 ? { message: told[2] ? told[1].replace(/[.。]$/, "") : told[1], hint: told[2] } : { message: text.replaceAll("＜", "<") };
 }
 
 export function sumsOf(d: ChatEnd | TraceHead | Trace, model: string): Sums {

@@ -49,7 +49,7 @@ export function Review({ name, changed }: { name: string; changed: () => void })
   };
   const retry = () => take(async () => { await send("POST", path(name, "/retry")); return getJSON<PluginReview>(path(name)); }, () => t("retried"));
   const remove = async () => {
-    try { await send("DELETE", path(name)); review.value = null; said.value = t("removed", { name }); } catch (err) { said.value = told(err); }
+    try { await send("DELETE", path(name, "?files=remove")); review.value = null; said.value = t("removed", { name }); } catch (err) { said.value = told(err); }
     changed();
   };
 

@@ -7,7 +7,7 @@ import { Problem } from "../core/daemon";
 import { num } from "../core/format";
 import { go, to } from "../core/route";
 import { family, t } from "../core/words";
-import { model } from "../ask/state";
+import { modelIn } from "../ask/state";
 import { Button } from "../parts/Button";
 import { Field } from "../parts/Field";
 import { fitsOf, fitText, kindOf, loads, most, type Selection } from "./loads";
@@ -27,7 +27,7 @@ export function LoadBack({ page, selected, hits, q, regex, pointer, drop }: { pa
     fit.value = {};
     if (wrong) return;
     let over = false;
-    const timer = setTimeout(() => fitsOf(page.conversation_id, model.value, [...loads.of(page.conversation_id).slice(0, most - 1), { uuid: page.uuid, tool: page.tool, part }])
+    const timer = setTimeout(() => fitsOf(page.conversation_id, modelIn(page.conversation_id), [...loads.of(page.conversation_id).slice(0, most - 1), { uuid: page.uuid, tool: page.tool, part }])
       .then((all) => { if (!over) fit.value = { fit: all.at(-1) }; }, (problem: Problem) => { if (!over) fit.value = { problem }; }), 200);
     return () => { over = true; clearTimeout(timer); };
   }, [key, wrong]);

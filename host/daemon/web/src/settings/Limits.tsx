@@ -44,7 +44,7 @@ export function Limits() {
         {decides && <p role="status">{t("lowestDecides", { limit: num(lowest), layer: decides.name })}</p>}
       </section>
       <section class="card">
-        <h2><code>max_tool_result_length</code></h2>
+        <h2><code>max_tool_result_length</code> <small>{t("lengthName")}</small></h2>
         <p class="note">{t("lengthHelp")}</p>
         {profiles.map((y) => <Length key={y.name} p={y} />)}
         <Kinds />

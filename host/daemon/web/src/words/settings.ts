@@ -66,6 +66,7 @@ export const settings = {
   health_fail: ["fault", "故障"],
   looksHelp: ["This browser remembers these.", "由此浏览器记住。"],
   theme: ["Theme", "主题"],
+  lengthName: ["length of a tool's result, in characters", "工具结果最大长度（字符）"],
   theme_system: ["as the system", "跟随系统"],
   theme_light: ["light", "浅色"],
   theme_dark: ["dark", "深色"],
