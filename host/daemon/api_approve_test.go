@@ -197,6 +197,12 @@ func TestApproveGrants(t *testing.T) {
 	if r := reviewOf(t, say(r.Pending.Digest, two)); r.Plugin.State != plugin.Ready {
 		t.Errorf("granted after the approval: %+v", r.Plugin)
 	}
+	asks("one.example", "two.example", "three.example", "four.example")
+	r = reviewOf(t, s.get("/api/plugins/fetch_url"))
+	before := granted["fetch_url"].Hosts
+	if a := say(r.Pending.Digest, `,"grants":[{"kind":"host","what":"three.example"}]`); a.code(t) != "stops_serving" || !slices.Equal(granted["fetch_url"].Hosts, before) {
+		t.Errorf("a grant without its approval: %d %s, %v", a.status, a.body, granted)
+	}
 	asks("*.example.com")
 	r = reviewOf(t, s.get("/api/plugins/fetch_url"))
 	if r := reviewOf(t, say(r.Pending.Digest, `,"grants":[{"kind":"host","what":"*.example.com","only":"api.example.com"}]`)); r.Plugin.State != plugin.Ready || !slices.Contains(granted["fetch_url"].Hosts, plugin.HostGrant{Host: "api.example.com"}) {

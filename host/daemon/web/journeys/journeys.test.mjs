@@ -20,10 +20,14 @@ test('a new tab is logged in, and log-out holds for all', async () => {
   const other = await page.context().newPage();
   await other.goto(weir.url);
   await other.getByRole('textbox', { name: 'Your question' }).waitFor();
+  const key = await page.evaluate(() => localStorage.getItem('weir.session'));
+  const opens = async () => (await fetch(`${weir.url}api/session`, { headers: { 'X-Weir-Session': key, Cookie: `${cookie.name}=${cookie.value}` } })).status;
+  assert.equal(await opens(), 200);
   await page.getByRole('link', { name: 'Account: Operator' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   await other.getByRole('heading', { name: 'Log in' }).waitFor();
+  assert.equal(await opens(), 401, 'a copy of the session opens nothing after the log-out');
 });
 
 test('a reload joins the running answer', async () => {
@@ -139,10 +143,17 @@ test('a daemon that is away is told as such, and what is shown stays', async () 
 });
 
 test('a question that could not be asked comes back into the box', async () => {
-  const page = await world.visit();
+  const page = await world.visit(), listed = page.getByRole('button', { name: /^About “/ });
+  await ask(page, 'Are you there?');
+  await ended(page);
+  await listed.first().waitFor();
   await weir.stop();
+  const failed = page.waitForEvent('requestfailed', (r) => r.url().endsWith('/api/conversations'));
   await ask(page, 'Can you hear me?');
-  await log(page).getByText('The daemon does not answer.').waitFor();
+  await log(page).getByText('The daemon does not answer.').last().waitFor();
+  await failed;
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  assert.ok(await listed.count() > 0, 'what could not be asked for is not shown as empty');
   assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), 'Can you hear me?');
   await weir.start();
 });
@@ -413,7 +424,9 @@ test('Markdown of an answer is rendered', async () => {
   assert.equal(await copied(), 'x := **p');
   await ended(page);
   await answer.getByRole('button', { name: 'Copy the answer' }).click();
-  await page.waitForFunction(() => navigator.clipboard.readText().then((text) => text.startsWith('## Which tests fail') && text.includes('| `a|b` | 3 s |')));
+  await log(page).locator('.sums').getByRole('button', { name: 'Copied' }).waitFor();
+  const text = await copied();
+  assert.ok(text.startsWith('## Which tests fail') && text.includes('| `a|b` | 3 s |'), text);
 });
 
 test('a call that needs a person waits for one', async () => {

@@ -90,6 +90,8 @@ test('the reader holds a long result with few nodes, and finds every hit in it',
   await page.getByRole('textbox', { name: 'Go to line' }).fill('12,345');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Archived text' }).getByText('line 12345:').waitFor();
+  await page.getByRole('searchbox', { name: 'Find in this result' }).fill('000:');
+  await status.filter({ hasText: /^13 of 20$/ }).waitFor(); // the next one from here
 });
 
 test('another limit is tried on a result, and saved for its tool', async () => {

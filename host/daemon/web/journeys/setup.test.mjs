@@ -74,6 +74,7 @@ test('a first visit offers questions, a model that was found, and clients', asyn
   await patch([{ key: ['agent', 'model'], value: 'demo' }]);
   const page = await world.visit();
   await page.getByRole('button', { name: /^What is/ }).first().waitFor();
+  assert.equal(await page.locator('.welcome > ul').getByRole('button').count(), 3, 'questions');
   const bring = page.getByRole('region', { name: 'Bring a model' }), ollama = bring.getByRole('form', { name: 'Ollama' });
   await ollama.getByRole('combobox', { name: 'Which model of Ollama' }).selectOption('script');
   await ollama.getByRole('button', { name: 'Use it' }).click();

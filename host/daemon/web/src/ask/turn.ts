@@ -124,8 +124,8 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
   };
 }
 
-// failureOf reads what a model was told of a failure. A tool's partial result follows in
-// other lines.
+// failureOf reads a failure from the text for a model. A partial result follows in other
+// lines.
 function failureOf(text: string): { message: string; hint?: string } {
   const told = /^(?:Error|错误) \(\w+\): (.*?)(?: (?:Hint|提示): (.*))?$/m.exec(text);
   return told?.index === 0 ? { message: told[2] ? told[1].replace(/[.。]$/, "") : told[1], hint: told[2] } : { message: text.replaceAll("＜", "<") };
