@@ -1,6 +1,6 @@
 // What people do in the page, in a real browser, by roles and names.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, calls, ended, log, pending, startWorld, view } from './world.mjs';
 
@@ -383,6 +383,39 @@ test('an answer shows in a second tab, and goes on when the first is closed', as
 const attacks = ['<img src=x onerror="globalThis.hit=1">', '<script>globalThis.hit=1</script>', '<a href="javascript:globalThis.hit=1">x</a>', '[link](javascript:globalThis.hit=1)',
   '![picture](https://evil.example/p.png)', '<iframe srcdoc="<script>parent.hit=1</script>"></iframe>', '"><svg onload=globalThis.hit=1>'];
 
+// harmless asserts that no text became markup.
+async function harmless(page) {
+  assert.equal(await page.evaluate(() => globalThis.hit), undefined);
+  const made = 'script:not([src="app.js"]), img:not([src="icon.svg"]), iframe, svg:not(.icon), object, embed, [onerror], [onload], a[href^="javascript:"]';
+  assert.deepEqual(await page.locator(made).evaluateAll((list) => list.map((n) => n.outerHTML)), []);
+}
+
+test('progress, output, failure and version of a hostile tool become no markup', async () => {
+  const dir = `${weir.dir}/own/evil`, all = JSON.stringify(attacks.join(' '));
+  await mkdir(dir);
+  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "evil"\nversion = "0.1.0"\nscript = "main.js"\ndescription = ${all}\n[[tool]]\nname = "evil"\ndescription = ${all}\nformat = "mcp"\n[tool.output]\nmax_chars = 2000\n[tool.params]\ntype = "object"\n[tool.params.properties.fail]\ntype = "boolean"\n`);
+  await writeFile(`${dir}/main.js`, `export function evil(args, c) {\n  if (args.fail) throw c.fail("failed", ${all}, ${all});\n  c.progress(1, 2, ${all});\n  for (const end = Date.now() + 1500; Date.now() < end;);\n  return (${all} + "\\n").repeat(100);\n}\n`);
+  await weir.stranger('odd', ['evil.example'], '<script>globalThis.hit=1</script>');
+  model.calls = (question) => (/hostile/.test(question) ? [['evil', {}], ['evil', { fail: true }]] : []);
+  const page = await world.visit();
+  await ask(page, 'Call the hostile tool');
+  const card = calls(page, 'evil');
+  await card.first().locator('.state').filter({ hasText: '<script>' }).waitFor(); // its progress
+  await ended(page);
+  await card.last().locator('.error').getByText('<script>').first().waitFor();
+  await card.first().getByText('What the model read').click();
+  await card.first().locator('pre.read').filter({ hasText: '<script>' }).waitFor();
+  await card.first().getByRole('link', { name: /^Open the whole/ }).click();
+  await page.getByRole('region', { name: 'Archived text' }).getByText('<script>').first().waitFor();
+  await harmless(page);
+  await page.evaluate(() => { location.hash = '#/tools/evil'; });
+  await page.getByRole('heading', { name: 'evil', level: 1 }).waitFor();
+  await harmless(page);
+  await view(page, /^Plugins/);
+  await page.getByRole('navigation', { name: 'Plugins' }).getByText('<script>').first().waitFor();
+  await harmless(page);
+});
+
 test('what a model, a tool, a plugin or a person writes becomes no markup', async () => {
   const all = attacks.join('\n\n');
   model.calls = (question) => (/onerror/.test(question) ? [['calculator', { expression: all }]] : []);
@@ -399,9 +432,7 @@ test('what a model, a tool, a plugin or a person writes becomes no markup', asyn
   await page.getByRole('status').filter({ hasText: /^Found: \d/ }).waitFor();
   await page.reload();
   await log(page).getByText('image: picture').waitFor();
-  assert.equal(await page.evaluate(() => globalThis.hit), undefined);
-  const made = 'script:not([src="app.js"]), img:not([src="icon.svg"]), iframe, svg:not(.icon), object, embed, [onerror], [onload], a[href^="javascript:"]';
-  assert.deepEqual(await page.locator(made).evaluateAll((list) => list.map((n) => n.outerHTML)), []);
+  await harmless(page);
   assert.equal(await log(page).locator('svg, img').count(), 0);
   assert.equal(await page.getByRole('link', { name: 'image: picture' }).getAttribute('rel'), 'noopener noreferrer');
 });
