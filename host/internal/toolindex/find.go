@@ -206,27 +206,27 @@ type scored struct {
 // best returns the most tools with the highest scores, and those as good as the last of
 // them, of those that among accepts.
 func (s scored) best(most int, among func(tool int) bool) []Hit {
-	var hits []Hit
+	in, n := make([]bool, len(s.total)), 0
+	var top []float64 // the highest scores, the lowest of them first
 	for t, total := range s.total {
-		if s.share[t] > 0 && among(t) {
+		if in[t] = s.share[t] > 0 && among(t); !in[t] {
+			continue
+		}
+		if n++; most >= len(s.total) || n > most && total <= top[0] {
+			continue
+		}
+		i, _ := slices.BinarySearch(top, total)
+		if top = slices.Insert(top, i, total); len(top) > most {
+			top = slices.Delete(top, 0, 1)
+		}
+	}
+	hits := make([]Hit, 0, len(top))
+	for t, total := range s.total {
+		if in[t] && (n <= most || total >= top[0]) {
 			hits = append(hits, Hit{Tool: t, Score: total, Share: s.share[t]})
 		}
 	}
-	if len(hits) <= most {
-		return hits
-	}
-	top := make([]float64, 0, most+1) // the highest scores, the lowest of them first
-	for _, h := range hits {
-		if len(top) == most && h.Score <= top[0] {
-			continue
-		}
-		i, _ := slices.BinarySearch(top, h.Score)
-		if top = slices.Insert(top, i, h.Score); len(top) > most {
-			copy(top, top[1:])
-			top = top[:most]
-		}
-	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < top[0] })
+	return hits
 }
 
 // byChance reports whether what a tool has in common with a question means nothing:
@@ -265,14 +265,15 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 	n := len(x.tools)
 	s := scored{keywords: keywords, seeks: seeks, total: make([]float64, n), share: make([]float64, n), words: make([]int, n), about: make([]float64, n)}
 	best, how := make([]float64, n), make([]float64, n)
-	matched := make([]float64, len(x.postings)) // by term
+	matched := make([]float32, len(x.postings)) // by term
 	var touched []int32
 	var most float64
 	for _, c := range concepts {
 		s.mass += c.mass
 		touched, most = touched[:0], 0
 		for _, v := range c.variants {
-			matched[v.id] = max(matched[v.id], v.weight)
+			matched[v.id] = max(matched[v.id], float32(v.weight))
+			isChinese := !isLatin(x.words[v.id])
 			for _, p := range x.postings[v.id] {
 				if best[p.tool] == 0 {
 					touched = append(touched, p.tool)
@@ -280,7 +281,7 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 				w := float64(p.weight)
 				about := v.weight * w * (1 + x.set.saturate) / (x.set.saturate + w)
 				best[p.tool] = max(best[p.tool], v.rarity*about)
-				if p.in&telltale != 0 || !isLatin(x.words[v.id]) && about > leastAbout/2 { // Chinese texts have a pair for each character
+				if p.in&telltale != 0 || isChinese && about > leastAbout/2 { // Chinese texts have a pair for each character
 					about = max(about, leastAbout)
 				}
 				s.about[p.tool], most = max(s.about[p.tool], about), max(most, about)
@@ -312,11 +313,11 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 
 // nameShare returns how much of a tool's name is matched, by the rarity of its words,
 // times the rarity that is matched.
-func (x *Index) nameShare(t int, matched []float64) float64 {
+func (x *Index) nameShare(t int, matched []float32) float64 {
 	var all, got float64
 	for _, id := range x.inNames[t] {
 		all += x.rarity[id]
-		got += x.rarity[id] * matched[id]
+		got += x.rarity[id] * float64(matched[id])
 	}
 	if all == 0 {
 		return 0
