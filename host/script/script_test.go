@@ -296,6 +296,8 @@ func TestFailures(t *testing.T) {
 		{"types, and it throws", "type A = number;\n\nconst a: A = 1;\nthrow new Error(`no ${a}`)", tool.Failed, "of the script: throw new Error(`no ${a}`)"},
 		{"syntax of types", "const a: number = 1;\nconst b: = 2", tool.Failed, "correct line 2, column 10"},
 		{"no await, a method", "const r = tools.long({n: 3});\nreturn r.text()", tool.Failed, "await is missing: write await tools.long(…)"},
+		{"no await, a method of texts", "return tools.echo({text: ' x '}).trim()", tool.Failed, "await is missing: write await tools.echo(…)"},
+		{"no await, a method of lists", "return tools.echo({text: '[1]'}).filter((n) => n)", tool.Failed, "await is missing"},
 		{"no await, an argument", "return tools.count({text: tools.echo({text: 'x'})})", tool.Failed, "await is missing: write await tools.echo(…)"},
 		{"no await, a text", "return `${tools.echo({text: 'x'})}`", tool.Failed, "await is missing"},
 		{"no await, a list", "return [tools.echo({text: 'x'})]", tool.Failed, "await is missing"},

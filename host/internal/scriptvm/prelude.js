@@ -90,7 +90,9 @@
       return new TypeError(`await is missing: write await tools.${call.#tool}(…); its result is not there before`);
     }
   }
-  for (const name of ["text", "json", "table", "part", "chars", "lines", "uuid", "tool", "length", "split", "map", "toJSON", "toString", Symbol.toPrimitive, Symbol.iterator])
+  const ofTexts = Object.getOwnPropertyNames(String.prototype).filter((name) => name !== "constructor");
+  const ofLists = ["map", "filter", "find", "forEach", "reduce", "some", "every", "join", Symbol.iterator];
+  for (const name of ["text", "json", "table", "part", "chars", "lines", "uuid", "tool", "toJSON", Symbol.toPrimitive, ...ofTexts, ...ofLists])
     defineProperty(Call.prototype, name, {
       get() {
         throw Call.missing(this);
@@ -146,7 +148,7 @@
     }
   }
   // A short result has the methods of a text; what a list has says how to get one.
-  for (const name of Object.getOwnPropertyNames(String.prototype)) {
+  for (const name of ofTexts) {
     const method = String.prototype[name];
     if (typeof method !== "function" || name in Result.prototype) continue;
     defineProperty(Result.prototype, name, {
@@ -155,7 +157,7 @@
       },
     });
   }
-  for (const name of ["map", "filter", "find", "forEach", "reduce", "some", "every", "join", Symbol.iterator])
+  for (const name of ofLists)
     defineProperty(Result.prototype, name, {
       get() {
         throw new TypeError(`the result of ${this.tool} is a text, not a list; write await r.json(), await r.table(), or (await r.text()).split("\\n")`);
