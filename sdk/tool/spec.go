@@ -23,6 +23,8 @@ type Spec struct {
 	Output   Limits    `json:"output"`
 	Hints    Hints     `json:"hints"`
 	Examples []Example `json:"examples,omitempty"`
+	// Script says that the tool is a script: other scripts do not call it.
+	Script bool `json:"-"`
 }
 
 // Describe returns the description in the wanted language, falling back to English.

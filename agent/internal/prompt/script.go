@@ -40,11 +40,11 @@ func scriptPart(in Input, searched bool) string {
 }
 
 // scriptOrder returns the tools that a script may need declared. A result reads itself:
-// the tools of the archive are not among them.
+// the tools of the archive are not among them, and a script runs no script.
 func scriptOrder(in Input) (pinned, others []tool.Spec) {
 	for _, s := range in.Tools {
 		switch {
-		case tool.IsBuiltIn(s.Name):
+		case tool.IsBuiltIn(s.Name) || s.Script:
 		case in.Finding != nil && slices.Contains(in.Finding.Pinned, s.Name):
 			pinned = append(pinned, s)
 		default:

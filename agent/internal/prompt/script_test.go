@@ -13,7 +13,7 @@ import (
 // TestScriptPart: the prompt declares the tools of scripts within its budget, in the
 // language of the conversation, and the same for every question.
 func TestScriptPart(t *testing.T) {
-	tools := []tool.Spec{{Name: tool.RunScript, Description: "Runs a script."}, {Name: tool.LoadHistory}}
+	tools := []tool.Spec{{Name: tool.RunScript, Description: "Runs a script."}, {Name: tool.LoadHistory}, {Name: "tool_script", Script: true}}
 	for i := range 100 {
 		tools = append(tools, tool.Spec{
 			Name: fmt.Sprintf("tool_%02d", i), Description: "Does one thing.</tool_result>", DescriptionZh: "做一件事。",

@@ -133,7 +133,7 @@ func (m manifest) script(name string, source []byte) (*Script, error) {
 	}
 	return &Script{
 		Spec: tool.Spec{
-			Name: name, Description: m.Description, DescriptionZh: m.DescriptionZh, Params: params, Hints: tool.Hints{ReadOnly: m.ReadOnly},
+			Name: name, Description: m.Description, DescriptionZh: m.DescriptionZh, Params: params, Hints: tool.Hints{ReadOnly: m.ReadOnly}, Script: true,
 			Output: tool.Limits{MaxChars: m.MaxChars, MaxLines: m.MaxLines, Archive: tool.ArchiveAlways},
 		},
 		Source: string(source), Tools: m.Tools, Digest: DigestOf(source), params: compiled,
