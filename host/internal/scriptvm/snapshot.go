@@ -148,6 +148,9 @@ func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, refused []
 		changes = append(changes, piece{uint32(i * chunk), content[:chunk]})
 		content = content[chunk:]
 	}
+	if len(content) == 0 { // of a weir that did not store rejected promises
+		return chunks * chunk, changes, nil, nil
+	}
 	if err := json.Unmarshal(content, &refused); err != nil {
 		return 0, nil, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
 	}
