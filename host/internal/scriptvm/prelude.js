@@ -19,6 +19,7 @@
   let asked = 0; // ids given
   let state = { done: false };
   let names = freeze([]);
+  let args = freeze({});
   let columns = []; // of a script in TypeScript, by line: [column, column in the source, …], from 0
 
   const EXIT = Symbol("exit");
@@ -234,6 +235,7 @@
   };
   for (const [name, value] of Object.entries(globals)) defineProperty(globalThis, name, { value, enumerable: true });
   defineProperty(globalThis, "ALL_TOOLS", { get: () => names, enumerable: true });
+  defineProperty(globalThis, "args", { get: () => args, enumerable: true });
 
   // An error for the model: its words, and its place in the script.
   function describe(error) {
@@ -269,12 +271,16 @@
       columns = setting.columns ?? [];
       Math.random = seeded(setting.seed ?? 0);
       names = freeze(setting.tools ?? []);
-      defineProperty(globalThis, "args", { value: freeze(setting.args ?? {}), enumerable: true });
+      args = freeze(setting.args ?? {});
       try {
         apply(then, apply(resolve, Promise, [a()]), [finish, fail]);
       } catch (error) {
         fail(error);
       }
+    } else if (what === "reset") { // after the rehearsal
+      state = { done: false };
+      asked = 0;
+      said.length = 0;
     } else if (what === "check") {
       state = { done: true };
     } else if (what === "broken") {

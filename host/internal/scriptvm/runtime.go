@@ -71,8 +71,9 @@ type Runtime struct {
 	cache    wazero.CompilationCache // nil: none
 	runtime  wazero.Runtime
 	module   wazero.CompiledModule
-	image    []byte // linear memory with QuickJS and the prelude started
-	dispatch uint64 // the prelude's function, a handle
+	image    []byte   // linear memory with QuickJS and the prelude started
+	in       reserved // in that memory
+	dispatch uint64   // the prelude's function, a handle
 	digest   [sha256.Size]byte
 	memories memories
 	spares   spares
@@ -186,15 +187,21 @@ func (r *Runtime) boot(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := s.eval(ctx, r.files.Prelude, "prelude.js")
+	name, err := s.bytes(ctx, []byte("prelude.js"))
 	if err != nil {
 		return err
 	}
-	undefined, err := s.call(ctx, "qjs_get_undefined")
+	f, err := s.evalAs(ctx, r.files.Prelude, name)
 	if err != nil {
 		return err
 	}
-	if r.dispatch, err = s.call(ctx, "qjs_call", f, undefined, 0, 0); err != nil {
+	if err := r.reserve(ctx, s); err != nil {
+		return err
+	}
+	if r.dispatch, err = s.call(ctx, "qjs_call", f, r.in.undefined, 0, 0); err != nil {
+		return err
+	}
+	if err := s.rehearse(ctx); err != nil {
 		return err
 	}
 	memory, ok := s.module.Memory().Read(0, s.module.Memory().Size())
@@ -204,6 +211,76 @@ func (r *Runtime) boot(ctx context.Context) error {
 	r.image = slices.Clone(memory)
 	r.digest = sha256.Sum256(slices.Concat(r.files.Engine, r.files.Prelude, r.image))
 	return r.memories.freeze(s.memory)
+}
+
+// reserved is what scripts need again and again, so that no call of the module makes it.
+type reserved struct {
+	undefined uint64            // a handle
+	words     map[string]uint64 // by the name of what the prelude can be asked: handles
+	file      uint64            // the name of every program
+	text      uint64            // room for maxShort bytes
+	args      uint64            // room for the arguments of a call
+	length    uint64            // room for a number
+}
+
+// maxShort is how long a text may be, in bytes, for which no memory is allocated.
+const maxShort = 4 << 10
+
+// reserve makes what is reserved.
+func (r *Runtime) reserve(ctx context.Context, s *Script) (err error) {
+	if r.in.undefined, err = s.call(ctx, "qjs_get_undefined"); err != nil {
+		return err
+	}
+	r.in.words = map[string]uint64{}
+	for _, word := range []string{"run", "check", "broken", "give", "take", "reset"} {
+		if r.in.words[word], err = s.text(ctx, word); err != nil {
+			return err
+		}
+	}
+	if r.in.file, err = s.bytes(ctx, []byte(file)); err != nil {
+		return err
+	}
+	if r.in.args, err = s.bytes(ctx, make([]byte, 64)); err != nil {
+		return err
+	}
+	if r.in.length, err = s.bytes(ctx, make([]byte, 8)); err != nil {
+		return err
+	}
+	r.in.text, err = s.bytes(ctx, make([]byte, maxShort))
+	return err
+}
+
+// rehearsal uses what most scripts use.
+const rehearsal = `const r = await tools.a({n: 1}); console.log(r.lines); return r.json()`
+
+// rehearse runs a script to its end. QuickJS makes much of what is built in at its first
+// use, which takes longer than all else at the start of a script.
+func (s *Script) rehearse(ctx context.Context) error {
+	f, err := s.eval(ctx, []byte(opening+rehearsal+closing))
+	if err != nil {
+		return err
+	}
+	list, err := s.setting(ctx, Setting{Tools: []string{"a"}, Seed: 1})
+	if err != nil {
+		return err
+	}
+	state, err := s.run(ctx, func(ctx context.Context) error { return s.dispatch(ctx, "run", f, list) })
+	for err == nil && !state.Done {
+		state, err = s.run(ctx, func(ctx context.Context) error {
+			h, err := s.text(ctx, `{"id":1,"value":{"tool":"a","uuid":"","chars":1,"lines":1,"text":"1"}}`)
+			if err != nil {
+				return err
+			}
+			return s.dispatch(ctx, "give", h)
+		})
+	}
+	if err == nil && state.Fault != nil {
+		err = errors.New(state.Fault.Message)
+	}
+	if err != nil {
+		return fmt.Errorf("the engine of scripts runs no script: %w", err)
+	}
+	return s.dispatch(ctx, "reset")
 }
 
 // zeros is a source of zeros.

@@ -144,7 +144,7 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	var wrong *thrown
 	run := func(ctx context.Context, program string) (State, error) {
 		return s.step(ctx, func(ctx context.Context) error {
-			f, err := s.eval(ctx, []byte(program), file)
+			f, err := s.eval(ctx, []byte(program))
 			if t, ok := errors.AsType[*thrown](err); ok {
 				wrong = t
 				return nil
@@ -267,17 +267,13 @@ func (s *Script) run(ctx context.Context, do func(context.Context) error) (State
 		return State{}, err
 	}
 	for {
-		pending, err := s.call(ctx, "qjs_is_job_pending")
-		if err != nil {
+		switch n, err := s.call(ctx, "qjs_execute_pending_job"); {
+		case err != nil:
 			return State{}, err
-		}
-		if pending == 0 {
-			return s.take(ctx)
-		}
-		if n, err := s.call(ctx, "qjs_execute_pending_job"); err != nil {
-			return State{}, err
-		} else if int32(n) < 0 {
+		case int32(n) < 0:
 			return State{}, s.exception(ctx)
+		case n == 0: // there was none
+			return s.take(ctx)
 		}
 	}
 }
@@ -364,17 +360,33 @@ func (s *Script) bytes(ctx context.Context, b []byte) (uint64, error) {
 	return p, nil
 }
 
+// lend calls f with a place in the module's memory that has bytes and a zero meanwhile. f
+// lends nothing itself.
+func (s *Script) lend(ctx context.Context, b []byte, f func(p uint64) (uint64, error)) (uint64, error) {
+	if p := s.runtime.in.text; p != 0 && len(b) < maxShort {
+		if !s.module.Memory().Write(uint32(p), b) || !s.module.Memory().WriteByte(uint32(p)+uint32(len(b)), 0) {
+			return 0, errors.New("out of memory")
+		}
+		return f(p)
+	}
+	p, err := s.bytes(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	h, err := f(p)
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.call(ctx, "wasm_free", p)
+	return h, err
+}
+
 // text returns a value with a text.
 func (s *Script) text(ctx context.Context, text string) (uint64, error) {
-	p, err := s.bytes(ctx, []byte(text))
+	h, err := s.lend(ctx, []byte(text), func(p uint64) (uint64, error) {
+		return s.call(ctx, "qjs_new_string", p, uint64(len(text)))
+	})
 	if err != nil {
-		return 0, err
-	}
-	h, err := s.call(ctx, "qjs_new_string", p, uint64(len(text)))
-	if err != nil {
-		return 0, err
-	}
-	if _, err := s.call(ctx, "wasm_free", p); err != nil {
 		return 0, err
 	}
 	return s.checked(ctx, h)
@@ -382,10 +394,7 @@ func (s *Script) text(ctx context.Context, text string) (uint64, error) {
 
 // string returns the text of a value.
 func (s *Script) string(ctx context.Context, h uint64) ([]byte, error) {
-	length, err := s.bytes(ctx, make([]byte, 8))
-	if err != nil {
-		return nil, err
-	}
+	length := s.runtime.in.length
 	p, err := s.call(ctx, "qjs_get_string_len", h, length)
 	if err != nil {
 		return nil, err
@@ -399,31 +408,22 @@ func (s *Script) string(ctx context.Context, h uint64) ([]byte, error) {
 		return nil, errors.New("the text lies outside of the memory")
 	}
 	out := append([]byte(nil), view...)
-	if _, err := s.call(ctx, "qjs_free_cstring", p); err != nil {
-		return nil, err
-	}
-	_, err = s.call(ctx, "wasm_free", length)
+	_, err = s.call(ctx, "qjs_free_cstring", p)
 	return out, err
 }
 
-// eval returns the value of a program.
-func (s *Script) eval(ctx context.Context, program []byte, file string) (uint64, error) {
-	code, err := s.bytes(ctx, program)
+// eval returns the value of a program of a script.
+func (s *Script) eval(ctx context.Context, program []byte) (uint64, error) {
+	return s.evalAs(ctx, program, s.runtime.in.file)
+}
+
+// evalAs returns the value of a program, whose errors call it what is written at name.
+func (s *Script) evalAs(ctx context.Context, program []byte, name uint64) (uint64, error) {
+	h, err := s.lend(ctx, program, func(code uint64) (uint64, error) {
+		return s.call(ctx, "qjs_eval", code, uint64(len(program)), name, 0)
+	})
 	if err != nil {
 		return 0, err
-	}
-	name, err := s.bytes(ctx, []byte(file))
-	if err != nil {
-		return 0, err
-	}
-	h, err := s.call(ctx, "qjs_eval", code, uint64(len(program)), name, 0)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range []uint64{code, name} {
-		if _, err := s.call(ctx, "wasm_free", p); err != nil {
-			return 0, err
-		}
 	}
 	return s.checked(ctx, h)
 }
@@ -435,38 +435,27 @@ func (s *Script) dispatch(ctx context.Context, what string, args ...uint64) erro
 
 // dispatched calls the prelude's function, with values, and returns its value.
 func (s *Script) dispatched(ctx context.Context, what string, args ...uint64) (uint64, error) {
-	w, err := s.text(ctx, what)
-	if err != nil {
-		return 0, err
-	}
-	return s.apply(ctx, s.runtime.dispatch, append([]uint64{w}, args...)...)
+	return s.apply(ctx, s.runtime.dispatch, append([]uint64{s.runtime.in.words[what]}, args...), args)
 }
 
-// apply calls a function with values, frees them, and returns its value.
-func (s *Script) apply(ctx context.Context, f uint64, args ...uint64) (uint64, error) {
+// apply calls a function with values, frees some values, and returns its value.
+func (s *Script) apply(ctx context.Context, f uint64, args, free []uint64) (uint64, error) {
 	var list []byte
 	for _, a := range args {
 		list = binary.LittleEndian.AppendUint32(list, uint32(a))
 	}
-	argv, err := s.bytes(ctx, list)
+	in := s.runtime.in
+	if !s.module.Memory().Write(uint32(in.args), list) {
+		return 0, errors.New("out of memory")
+	}
+	h, err := s.call(ctx, "qjs_call", f, in.undefined, uint64(len(args)), in.args)
 	if err != nil {
 		return 0, err
 	}
-	undefined, err := s.call(ctx, "qjs_get_undefined")
-	if err != nil {
-		return 0, err
-	}
-	h, err := s.call(ctx, "qjs_call", f, undefined, uint64(len(list)/4), argv)
-	if err != nil {
-		return 0, err
-	}
-	for _, a := range append(args, undefined) {
+	for _, a := range free {
 		if _, err := s.call(ctx, "qjs_free_value", a); err != nil {
 			return 0, err
 		}
-	}
-	if _, err := s.call(ctx, "wasm_free", argv); err != nil {
-		return 0, err
 	}
 	return s.checked(ctx, h)
 }

@@ -443,3 +443,20 @@ func TestRejectedBeforeASnapshot(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 }
+
+// TestNothingOfTheRehearsal: what has run before the image was taken is not to be seen.
+func TestNothingOfTheRehearsal(t *testing.T) {
+	r := open(t)
+	s, state, err := r.Start(t.Context(), `await tools.echo({}); return [ALL_TOOLS.length, Object.keys(args).length, typeof r]`, Setting{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	if state.Done || len(state.Wants) != 1 || state.Wants[0].ID != 1 || len(state.Logged) > 0 {
+		t.Fatalf("%+v", state)
+	}
+	state, err = s.Step(t.Context(), []Answer{tools(state.Wants[0])})
+	if err != nil || !state.Done || len(state.Output) != 1 || strings.Join(strings.Fields(string(state.Output[0])), "") != `"[\n0,\n0,\n\"undefined\"\n]"` {
+		t.Errorf("%v %+v %+v", err, state, state.Fault)
+	}
+}

@@ -52,7 +52,7 @@ func (r *Runtime) strip(ctx context.Context, program string) (out stripped, err 
 	if err != nil {
 		return out, err
 	}
-	h, err := s.apply(ctx, function, source)
+	h, err := s.apply(ctx, function, []uint64{source}, []uint64{source})
 	if err != nil {
 		return out, err
 	}
@@ -78,7 +78,11 @@ func (t *stripper) get(ctx context.Context, r *Runtime) (image []byte, function 
 	if err := s.reset(); err != nil {
 		return nil, 0, err
 	}
-	f, err := s.eval(ctx, slices.Concat(stripperSource, []byte("\nstripper.strip")), "stripper.js")
+	name, err := s.bytes(ctx, []byte("stripper.js"))
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := s.evalAs(ctx, slices.Concat(stripperSource, []byte("\nstripper.strip")), name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("what reads TypeScript cannot start: %w", err)
 	}
