@@ -50,6 +50,9 @@ type asked []Want
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (a *asked) UnmarshalJSON(text []byte) error {
+	if string(text) == "[]" {
+		return nil
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
 		return err // null

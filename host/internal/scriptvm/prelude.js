@@ -245,9 +245,11 @@
   }
 
   function finish(value) {
-    const out = value === undefined ? said : [...said, value];
+    if (value !== undefined) said[said.length] = value;
     try {
-      state = { done: true, output: out.map((v) => (v instanceof Result ? v.whole() : written(v, 1))), idle: [...idle.values()].filter(({ id }) => !waiting.has(id)).map(({ name }) => name) };
+      const output = [];
+      for (let i = 0; i < said.length; i++) output[i] = said[i] instanceof Result ? said[i].whole() : written(said[i], 1);
+      state = { done: true, output, idle: idle.size === 0 ? [] : [...idle.values()].filter(({ id }) => !waiting.has(id)).map(({ name }) => name) };
     } catch (error) {
       fail(error);
     }
@@ -294,8 +296,8 @@
       if (error !== undefined) w.reject(new ToolError(error, w.at));
       else w.resolve(value);
     } else {
-      const out = stringify({ ...state, logged });
-      const taken = `{"state":${out},"wants":[${wants.join(",")}]}`;
+      state.logged = logged;
+      const taken = `{"state":${stringify(state)},"wants":[${wants.length === 0 ? "" : wants.join(",")}]}`;
       wants = [];
       logged = [];
       return taken;
