@@ -152,7 +152,7 @@ func TestChangedState(t *testing.T) {
 	if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Waiting {
 		t.Fatal(s.State, err)
 	}
-	if _, err := p.db.ExecContext(t.Context(), "UPDATE scripts SET snapshot = CAST(substr(snapshot, 1, 5000) || X'00' || substr(snapshot, 5002) AS BLOB) WHERE id = ?", id); err != nil {
+	if _, err := p.db.ExecContext(t.Context(), "UPDATE scripts SET snapshot = CAST(substr(snapshot, 1, 5000) || CASE WHEN substr(snapshot, 5001, 1) = X'00' THEN X'01' ELSE X'00' END || substr(snapshot, 5002) AS BLOB) WHERE id = ?", id); err != nil {
 		t.Fatal(err)
 	}
 	s, err := p.goOn(t, &id, "")

@@ -19,13 +19,13 @@ const about = "Runs a script in JavaScript or TypeScript that calls tools, and r
 
 // aboutZh is the same in Chinese. It is not in the catalogue of package msg, which a host
 // would read whole for it at its start.
-const aboutZh = "运行一个调用工具的 JavaScript 或 TypeScript 脚本，返回脚本返回的内容。当一个问题需要许多次调用，或要把一个工具的结果作为另一个工具的参数时使用：你只读到脚本返回的内容，每个结果都完整保存在存档中。 " +
+const aboutZh = "运行调用工具的 JavaScript 或 TypeScript 脚本。一个问题需要许多次调用，或一个工具的结果是另一个工具的参数时使用：你只读到脚本返回的内容，每个结果都完整存档。 " +
 	"const r = await tools.NAME({…}) 得到一个引用：await r.text()、await r.json()、await r.table()（CSV 或 JSON 的行）、await r.part({lines: \"10-20\", grep: \"…\", pointer: \"/a/0\", head: 5, tail: 5})、r.chars、r.lines、r.uuid。 " +
 	"`${r}` 是不超过 4,000 个字符的文本；把 r 作为工具的参数，就是它的全文。 " +
-	"await Promise.all([…]) 同时进行多次调用。失败的调用抛出带有 code、message 和 hint 的错误。 " +
-	"答案是 return 的值和 text(value)；console.log(…) 用于记录；store(key, value) 和 load(key) 保存值；exit() 结束。 " +
-	"await tools.find(query) 查找工具，await tools.describe(name) 查看一个工具，ALL_TOOLS 列出名称。没有文件、网络和 import。 " +
-	"只有一两次调用时，直接调用工具。"
+	"await Promise.all([…]) 同时调用。失败的调用抛出错误，带有 code、message 和 hint。 " +
+	"答案是 return 的值和 text(value)；store(key, value)、load(key) 保存值；exit() 结束。 " +
+	"await tools.find(query) 查找，await tools.describe(name) 查看，ALL_TOOLS 是名称。没有文件、网络和 import。 " +
+	"一两次调用请直接调用工具。"
 
 // Spec returns run_script.
 func Spec() tool.Spec {
