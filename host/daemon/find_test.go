@@ -189,7 +189,7 @@ func TestTenOfFiveHundredToolsAreReachedOverMCP(t *testing.T) {
 		if got := call("describe_tool", map[string]any{"name": names[0]}); !strings.Contains(got, "## "+names[0]) {
 			t.Errorf("describe_tool returns %s", got)
 		}
-		for args, want := range map[string]string{`{"name":"office0__archive_invoic"}`: "office0__archive_invoice", `{"name":"call_tool"}`: "call_tool", `{}`: `"name"`} {
+		for args, want := range map[string]string{`{"name":"office0__archive_invoic"}`: "office0__archive_invoice", `{"name":"call_tool"}`: "call_tool", `{"name":"qqqqzzzz"}`: "find_tools", `{}`: `"name"`} {
 			var in map[string]any
 			_ = json.Unmarshal([]byte(args), &in) // a literal
 			if got := call("call_tool", in); !strings.Contains(got, want) {

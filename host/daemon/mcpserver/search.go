@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -11,6 +12,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/toolsearch"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -135,16 +137,26 @@ func (u *user) resolve(ctx context.Context, c tool.Call) (_ tool.Call, answered 
 	case target.Tool == tool.FindTools || target.Tool == tool.DescribeTool:
 		return u.resolve(ctx, target)
 	case !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == target.Tool }):
-		fail, ok := u.s.cfg.Host.NoTool(target.Tool, false, u.offers).(*tool.Error)
+		fail := noTool(target.Tool, in.tools)
 		if absent := u.tools().Absent(target.Tool); absent != nil && u.offers(target.Tool) {
-			fail, ok = absent, true
-		}
-		if !ok {
-			fail = tool.Errorf(tool.UnknownTool, "", "there is no tool named %q", target.Tool)
+			fail = absent
 		}
 		return c, u.failed(c, fail)
 	}
 	return target, nil
+}
+
+// noTool is the error of a call of a tool that is not among those.
+func noTool(name string, those []tool.Spec) *tool.Error {
+	var names []string
+	for _, s := range those {
+		names = append(names, s.Name)
+	}
+	hint := tool.Textf("find_tools finds names")
+	if near := text.Nearest(name, names); len(near) > 0 {
+		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
+	}
+	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", text.OneLine(name, 80)), hint)
 }
 
 // failed returns the result of a call that does not reach a tool.
