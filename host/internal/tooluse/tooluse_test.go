@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,11 +45,11 @@ func TestAfter(t *testing.T) {
 type calls struct {
 	list  []Call
 	fail  error
-	reads int
+	reads atomic.Int64
 }
 
 func (c *calls) LatestCalls(context.Context, string, time.Time, int) ([]Call, error) {
-	c.reads++
+	c.reads.Add(1)
 	return c.list, c.fail
 }
 
@@ -73,8 +74,8 @@ func TestTheLogIsReadOnce(t *testing.T) {
 			t.Error("the log is not known")
 		}
 	}
-	if log.reads != 2 {
-		t.Errorf("the log is read %d times", log.reads)
+	if log.reads.Load() != 2 {
+		t.Errorf("the log is read %d times", log.reads.Load())
 	}
 }
 
