@@ -186,8 +186,14 @@ test('a limit is changed on the ladder, as a difference of tools.toml', async ()
   await dialog.getByRole('button', { name: 'Write and put in force' }).click();
   await dialog.getByRole('alert').filter({ hasText: 'has changed since it was read' }).waitFor();
   assert.equal(await toml(), `${before}# and another\n`);
+  let go;
+  const held = new Promise((resolve) => { go = resolve; });
+  await page.route('**/api/settings', async (route) => { if (route.request().method() === 'PATCH') await held; await route.continue(); });
   await dialog.getByRole('button', { name: 'See the difference again' }).click();
+  assert.equal(await dialog.getByRole('button', { name: 'Write and put in force' }).count(), 0, 'nothing is written before the new difference is there');
+  go();
   await dialog.getByText('+max_tool_result_length = 9000').waitFor();
+  await page.unroute('**/api/settings');
   await dialog.getByRole('button', { name: 'Write and put in force' }).click();
   await dialog.getByText('Written, and in force.').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).first().click();

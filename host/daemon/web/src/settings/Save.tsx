@@ -21,6 +21,7 @@ export function SaveSettings({ label, changes, done }: { label: string; changes:
   const asked = useSignal<SettingsPatched | null>(null), said = useSignal(""), problem = useSignal<Problem | null>(null), open = useSignal(false), over = useSignal(false), seen = useRef("");
   const run = async (dryRun: boolean) => {
     problem.value = null;
+    if (dryRun) asked.value = null; // nothing is written before it is shown
     said.value = t("loading");
     try {
       if (dryRun) seen.current = await version(); // what is written is what was shown
@@ -39,7 +40,7 @@ export function SaveSettings({ label, changes, done }: { label: string; changes:
   };
   return (
     <>
-      <Button kind="main" onClick={() => { open.value = true; over.value = false; asked.value = null; run(true); }}>{label}</Button>
+      <Button kind="main" onClick={() => { open.value = true; over.value = false; run(true); }}>{label}</Button>
       {open.value && (
         <Dialog title={t("changesOf")} close={shut}>
           {asked.value?.diff && <Diff text={asked.value.diff} />}
