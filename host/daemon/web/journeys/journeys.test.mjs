@@ -393,14 +393,21 @@ async function harmless(page) {
 test('progress, output, failure and version of a hostile tool become no markup', async () => {
   const dir = `${weir.dir}/own/evil`, all = JSON.stringify(attacks.join(' '));
   await mkdir(dir);
-  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "evil"\nversion = "0.1.0"\nscript = "main.js"\ndescription = ${all}\n[[tool]]\nname = "evil"\ndescription = ${all}\nformat = "mcp"\n[tool.output]\nmax_chars = 2000\n[tool.params]\ntype = "object"\n[tool.params.properties.fail]\ntype = "boolean"\n`);
-  await writeFile(`${dir}/main.js`, `export function evil(args, c) {\n  if (args.fail) throw c.fail("failed", ${all}, ${all});\n  c.progress(1, 2, ${all});\n  for (const end = Date.now() + 1500; Date.now() < end;);\n  return (${all} + "\\n").repeat(100);\n}\n`);
+  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "evil"\nversion = "0.1.0"\nscript = "main.js"\ndescription = ${all}\n[[tool]]\nname = "evil"\ndescription = ${all}\nformat = "mcp"\n[tool.output]\nmax_chars = 2000\n[tool.params]\ntype = "object"\n[tool.params.properties.fail]\ntype = "boolean"\n[tool.params.properties.wait]\ntype = "boolean"\n`);
+  await writeFile(`${dir}/main.js`, `export function evil(args, c) {\n  if (args.fail) throw c.fail("failed", ${all}, ${all});\n  c.progress(1, 2, ${all});\n  while (args.wait);\n  return (${all} + "\\n").repeat(100);\n}\n`);
   await weir.stranger('odd', ['evil.example'], '<script>globalThis.hit=1</script>');
-  model.calls = (question) => (/hostile/.test(question) ? [['evil', {}], ['evil', { fail: true }]] : []);
+  while (!(await weir.api('api/tools')).tools.some((x) => x.spec.name === 'evil')) // its files may count as being written at first
+    await weir.api('api/plugins/reload', { method: 'POST' });
+  model.calls = (question) => (/hostile/.test(question) ? [['evil', {}], ['evil', { fail: true }]] : /waits/.test(question) ? [['evil', { wait: true }]] : []);
   const page = await world.visit();
+  await ask(page, 'Call what waits');
+  await calls(page, 'evil').locator('.state').filter({ hasText: '<script>' }).waitFor(); // its progress
+  await harmless(page);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ended(page);
+  await page.getByRole('button', { name: 'New conversation' }).click();
   await ask(page, 'Call the hostile tool');
   const card = calls(page, 'evil');
-  await card.first().locator('.state').filter({ hasText: '<script>' }).waitFor(); // its progress
   await ended(page);
   await card.last().locator('.error').getByText('<script>').first().waitFor();
   await card.first().getByText('What the model read').click();

@@ -15,7 +15,7 @@ if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
 	npm ci --no-audit --no-fund --loglevel=error
 	touch node_modules/.package-lock.json
 fi
-# The types of the page's sources are checked meanwhile, and told of at the end.
+# The types of the page's sources are checked meanwhile; the end says what is wrong.
 types=$(mktemp)
 trap 'rm -f "$types"' EXIT
 node_modules/.bin/tsc -p ../src --incremental --tsBuildInfoFile ../../../../build/page.tsbuildinfo >"$types" 2>&1 &
