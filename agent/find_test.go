@@ -276,7 +276,7 @@ func TestNamedToolsAreToldWhole(t *testing.T) {
 		for i := 1; i < 9; i++ {
 			whole, line := strings.Contains(got, "## "+b.specs[i].Name+"\n"), strings.Contains(got, "\n- "+b.specs[i].Name+"(")
 			if whole != (i < 8) || line != (i == 8) {
-				t.Errorf("%s: tool %d is told whole %v, on a line %v", mode, i, whole, line)
+				t.Errorf("%s: the whole of tool %d is there: %v, a line of it: %v", mode, i, whole, line)
 			}
 		}
 		if names := of[agent.ToolsFound](ev)[0].Names; len(names) != 8 {
@@ -284,7 +284,7 @@ func TestNamedToolsAreToldWhole(t *testing.T) {
 		}
 		must(t, config(byMode(mode)), m, b, turn.Messages, question)
 		if last := lastText(m, 1); strings.Contains(last, "## source") || strings.Contains(last, "\n- source") {
-			t.Errorf("%s: what is told is told again: %s", mode, last)
+			t.Errorf("%s: what the conversation has is described again: %s", mode, last)
 		}
 	}
 }
