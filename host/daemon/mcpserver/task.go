@@ -86,9 +86,12 @@ func (u *user) leaving(ctx context.Context) (context.Context, func(mcp.Result) (
 	}
 }
 
+// hasTasks reports whether a call can leave anything under way: a script that is stored.
+func (u *user) hasTasks() bool { return u.s.cfg.Scripts != nil && u.s.cfg.Scripts.Runs != nil }
+
 // offerTasks adds the methods of tasks.
 func (u *user) offerTasks() error {
-	if u.s.cfg.Scripts == nil || u.s.cfg.Scripts.Runs == nil {
+	if !u.hasTasks() {
 		return nil
 	}
 	return errors.Join(

@@ -42,7 +42,7 @@ var (
 		expired: "the archived result was pruned; call %s again",
 		broken:  "the call could not be finished",
 		full:    "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
-		noTask:  "there is no task with that id; it was another user's, or newer ones have displaced it",
+		noTask:  "there is no task with that id; newer ones may have displaced it",
 		cursor:  "the cursor is not one that this server gave; list from the beginning",
 		kept:    "The whole result of an earlier call.",
 		part: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, " +
@@ -62,7 +62,7 @@ var (
 		expired: "该存档结果已被清理；请重新调用 %s",
 		broken:  "调用未能完成",
 		full:    "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
-		noTask:  "没有该编号的任务；它属于其他用户，或已被更新的任务取代",
+		noTask:  "没有该编号的任务；它可能已被更新的任务取代",
 		cursor:  "该游标不是本服务器给出的；请从头列出",
 		kept:    "先前某次调用的完整结果。",
 		part: "先前某个结果的一部分：lines=95-706，grep=正则表达式（可加 context=每处匹配前后的行数），pointer=/json/路径，" +

@@ -231,7 +231,7 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		switch method {
 		case "server/discover":
-			if d, ok := r.(*mcp.DiscoverResult); ok && u.s.cfg.Scripts != nil {
+			if d, ok := r.(*mcp.DiscoverResult); ok && u.hasTasks() {
 				d.Capabilities.AddExtension(tasksExtension, nil)
 			}
 		case "initialize":
