@@ -176,7 +176,7 @@ func TestWhoseTasks(t *testing.T) {
 		}
 	}
 	other := decoded[api.ScriptResult](t, s.post("/api/scripts", `{"source":"return await tools.write_note({path: \"a.txt\", text: \"x\"})"}`))
-	if r := s.taskGet(tasksAlone, other.ID); other.ID == "" || r.Error.Code != -32602 {
+	if r := s.taskGet(tasksAlone, other.Script); other.Script == "" || r.Error.Code != -32602 {
 		t.Errorf("a script that no client has called is a task: %+v", r)
 	}
 	if r := s.run(`{}`, twoNotes); r.Result.TaskID != "" || len(r.Result.Content) == 0 || !strings.Contains(r.Result.Content[0].Text, "weir scripts show") {
