@@ -45,7 +45,9 @@ func (r *run) callAll(calls []tool.Call, bad map[int]*tool.Error) ([]outcome, er
 	defer cancel()
 	out := make([]outcome, len(calls))
 	slots := make(chan struct{}, r.cfg.Parallel)
-	ctx = context.WithValue(ctx, pauseKey{}, &pauser{r.budget.clock, slots, r.vetter()})
+	vet, over := r.vetter()
+	defer over()
+	ctx = context.WithValue(ctx, pauseKey{}, &pauser{r.budget.clock, slots, vet})
 	one := func(o *outcome) {
 		slots <- struct{}{}
 		defer func() { <-slots }()

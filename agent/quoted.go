@@ -109,16 +109,26 @@ func (r *run) isQuotation(c tool.Call, raw string) bool {
 }
 
 // vetter returns what holds the calls of a script against the foreign texts. The model
-// confirms one of them by a call of its own.
-func (r *run) vetter() func(tool.Call) *tool.Error {
+// confirms one of them by a call of its own. After over it refuses
+// every call: the turn goes on, and changes what calls are held against.
+func (r *run) vetter() (vet func(tool.Call) *tool.Error, over func()) {
 	var mu sync.Mutex
-	return func(c tool.Call) *tool.Error {
+	ended := false
+	vet = func(c tool.Call) *tool.Error {
 		mu.Lock()
 		defer mu.Unlock()
-		if !r.isQuotation(c, "") {
-			return nil
+		switch {
+		case ended:
+			return &tool.Error{Code: tool.Cancelled, Msg: prompt.For(r.locale).Cancelled}
+		case r.isQuotation(c, ""):
+			return &tool.Error{Code: tool.Quoted, Msg: prompt.For(r.locale).QuotedInner}
 		}
-		return &tool.Error{Code: tool.Quoted, Msg: prompt.For(r.locale).QuotedInner}
+		return nil
+	}
+	return vet, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
 	}
 }
 

@@ -354,3 +354,23 @@ func TestValuesAreNoQuotation(t *testing.T) {
 		}
 	}
 }
+
+// TestVettingEndsWithTheCalls: what a call has left running calls nothing more as the turn.
+func TestVettingEndsWithTheCalls(t *testing.T) {
+	var vet func(tool.Call) *tool.Error
+	b := newBox().says("fetch", "x").add("later", func(ctx context.Context, _ map[string]any) (string, *tool.Error) {
+		_, vet = agent.Inner(ctx)
+		if fail := vet(call("i", "fetch", `{}`)); fail != nil {
+			t.Errorf("during the call: %v", fail)
+		}
+		return "ok", nil
+	})
+	m := replay.New(calls(agent.ModePrompt, call("1", "later", `{}`)), replay.Text("done"))
+	must(t, config(), m, b, nil, "Call it.")
+	if vet == nil {
+		t.Fatal("the tool was not called")
+	}
+	if fail := vet(call("i", "fetch", `{}`)); fail == nil || fail.Code != tool.Cancelled {
+		t.Errorf("after the turn: %v", fail)
+	}
+}
