@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/script/journal"
@@ -94,5 +95,45 @@ func TestCancelWhilePutAway(t *testing.T) {
 	}
 	if s, err := p.Get(t.Context(), "me", id); err != nil || s.State != journal.Cancelled {
 		t.Errorf("the script is %s, %v", s.State, err)
+	}
+}
+
+// TestDecidedAndNotYetRunning: between a person's answer and the moment in which the script
+// goes on, it counts as one that runs.
+func TestDecidedAndNotYetRunning(t *testing.T) {
+	p := boot(t, t.TempDir(), 0, Options{Patience: -1})
+	defer p.close(t)
+	s, err := p.goOnce(t, "await tools.ask({n: 1}); return 'end'")
+	if err != nil || s.State != journal.Waiting {
+		t.Fatal(err, s.State)
+	}
+	if !p.Disown(s.ID) {
+		t.Error("a script that waits cannot be disowned")
+	}
+	decided := 0
+	p.at = func(point string) error {
+		if point != "after decide" {
+			return nil
+		}
+		decided++
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if now, err := p.Wait(ctx, "me", s.ID, 0); err == nil {
+			t.Errorf("who waits for the script gets one that is %s", now.State)
+		}
+		if p.Disown(s.ID) {
+			t.Error("the script is disowned")
+		}
+		return nil
+	}
+	now, err := p.Get(t.Context(), "me", s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Decide(t.Context(), "me", s.ID, now.Verdicts(approval.Answer{Verdict: approval.Once})); err != nil {
+		t.Fatal(err)
+	}
+	if now, err = p.Wait(t.Context(), "me", s.ID, 0); err != nil || now.State != journal.Done || decided != 1 {
+		t.Errorf("%v %s, %d", err, now.State, decided)
 	}
 }

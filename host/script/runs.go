@@ -61,6 +61,7 @@ type Runs struct {
 
 	mu      sync.Mutex
 	active  map[string]*active
+	soon    map[string]int   // how many decisions are being stored, by script
 	own     map[string]owner // by script
 	stopped bool
 	stop    chan struct{}
@@ -85,7 +86,7 @@ func NewRuns(r func(context.Context) (*Runner, error), j *journal.Journal, c Cal
 	}
 	out := &Runs{
 		runner: r, journal: j, callers: c, log: log, at: func(string) error { return nil },
-		active: map[string]*active{}, own: map[string]owner{}, stop: make(chan struct{}),
+		active: map[string]*active{}, soon: map[string]int{}, own: map[string]owner{}, stop: make(chan struct{}),
 	}
 	out.cut, out.cutOff = context.WithCancelCause(context.Background())
 	return out
@@ -124,6 +125,36 @@ func (r *Runs) Adopt(ctx context.Context, id string, open Opener) (release func(
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.own, id)
+	}
+}
+
+// Disown ends what StartFor or Adopt has begun, unless the script runs or is about to: then
+// it reports false, and the script still calls tools in the name of its owner.
+func (r *Runs) Disown(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.runsLocked(id) {
+		return false
+	}
+	delete(r.own, id)
+	return true
+}
+
+// runsLocked reports whether a script runs or is about to. r.mu is held.
+func (r *Runs) runsLocked(id string) bool { return r.active[id] != nil || r.soon[id] > 0 }
+
+// aboutToRun marks a script that goes on in a moment, until done is called.
+func (r *Runs) aboutToRun(id string) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.soon[id]++
+	return func() {
+		r.mu.Lock()
+		defer r.changed.Send()
+		defer r.mu.Unlock()
+		if r.soon[id]--; r.soon[id] == 0 {
+			delete(r.soon, id)
+		}
 	}
 }
 
@@ -390,7 +421,7 @@ func (r *Runs) Wait(ctx context.Context, principal, id string, patience time.Dur
 	for {
 		changed := r.changed.Next()
 		r.mu.Lock()
-		runs, stopped := r.active[id] != nil, r.stopped
+		runs, stopped := r.runsLocked(id), r.stopped
 		r.mu.Unlock()
 		s, err := r.Get(ctx, principal, id)
 		if err != nil || s.State.Ended() || !runs && (stopped || patience <= 0) {
@@ -442,10 +473,10 @@ func (r *Runs) Decide(ctx context.Context, principal, id string, verdicts map[in
 			return err
 		}
 	}
+	defer r.aboutToRun(id)()
 	if err := r.commit("decide", func() error { return r.journal.Decide(ctx, id, rows) }); err != nil {
 		return err
 	}
-	r.changed.Send()
 	r.spawn(s)
 	return nil
 }

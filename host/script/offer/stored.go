@@ -90,6 +90,9 @@ func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id strin
 			return inTheWords(status, s), nil
 		}
 		if status.State != journal.Waiting || by.Ask == nil {
+			if !status.State.Ended() && !t.Runs.Disown(id) {
+				continue // it was answered elsewhere, and runs in the name of this caller
+			}
 			return inTheWords(status, s), nil
 		}
 		request, err := status.Request(time.Now())
@@ -102,8 +105,10 @@ func (t *Tools) follow(ctx context.Context, by Caller, s script.Script, id strin
 			return tool.Result{}, ctx.Err()
 		case moved: // it was answered elsewhere
 			continue
-		case err != nil:
+		case err != nil && t.Runs.Disown(id):
 			return inTheWords(status, s), nil
+		case err != nil:
+			continue
 		}
 		if err := t.Runs.Decide(ctx, principal, id, status.Verdicts(answer)); err != nil && !errors.Is(err, script.ErrNotFound) {
 			return tool.Result{}, err // ErrNotFound: it was answered elsewhere meanwhile
