@@ -144,6 +144,7 @@ func TestAnswers(t *testing.T) {
 		{"the zero answer", approval.Answer{}, nil, false, "person"},
 		{"no", approval.Answer{Verdict: approval.Refuse, By: "default"}, nil, false, "person default"}, // a name of ours
 		{"a verdict of no kind", approval.Answer{Verdict: approval.Verdict(9), By: ""}, nil, false, "person"},
+		{"numbers of other calls", approval.Answer{Verdict: approval.Once, Only: []int{1}, By: "ann"}, nil, false, "person ann"},
 		{"nobody", approval.Answer{Verdict: approval.Once, By: "ann"}, approval.ErrNoPerson, false, "nobody"}, // an error wins over the answer
 		{"an error", approval.Answer{}, errors.New("broken"), false, "nobody"},
 	}

@@ -165,6 +165,9 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 		return a, errNoPerson(s.Tool, why)
 	}
 	a.By = personName(answer.By)
+	if answer.Only != nil { // it is for calls of a script, and this is one call
+		answer.Verdict = Refuse
+	}
 	switch answer.Verdict {
 	case Always:
 		g.Memory.allow(key)

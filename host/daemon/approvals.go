@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/access"
@@ -66,9 +67,14 @@ func (p *pending) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once"}, "always" or "deny"`, "%q is no answer", api.Clip(body.Answer, 40))
 	}
-	if problem := p.queue.Answer(access.Principal(r), r.PathValue("id"), approval.Answer{Verdict: verdict, By: access.Principal(r)}); problem != nil {
+	if body.Only != nil && (len(body.Only) == 0 || verdict != approval.Once) {
+		return api.Problemf(http.StatusBadRequest, api.CodeBadBody, `send {"answer": "once", "only": [1, 3]}, or {"answer": "deny"}`, `"only" has the numbers of the calls that "once" allows`)
+	}
+	slices.Sort(body.Only)
+	answer := approval.Answer{Verdict: verdict, Only: body.Only, By: access.Principal(r)}
+	if problem := p.queue.Answer(access.Principal(r), r.PathValue("id"), answer); problem != nil {
 		return problem
 	}
-	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer})
+	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer, Only: body.Only})
 	return nil
 }

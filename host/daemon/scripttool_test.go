@@ -236,6 +236,67 @@ func TestOneCardInATurn(t *testing.T) {
 	}
 }
 
+// TestSomeCallsOfACard: the person of a turn allows some of the calls of a card. The others
+// reject, and the model reads which were denied, whatever the script caught.
+func TestSomeCallsOfACard(t *testing.T) {
+	s, work := desk(t, replay.Func(func(n int, r agent.Request) replay.Reply {
+		if n == 0 {
+			return codeCall(`const a = await tools.read_note({path: "notes.txt"}); const all = await Promise.allSettled([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: a}))); return all.map((r) => r.reason?.code ?? "written").join()`)
+		}
+		return replay.Text("It says: " + strings.ReplaceAll(r.Messages[len(r.Messages)-1].Text, "<", "("))
+	}), nil)
+	put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
+	s.offers(offer.Always, false)
+	chat := s.chat(`{"message":"Copy the notes three times.","approvals":true}`)
+	asked := chat.asked()
+	if len(asked.Calls) != 3 || !strings.Contains(asked.Script, "Promise.allSettled") {
+		t.Fatalf("the card is %+v", asked)
+	}
+	for i, c := range asked.Calls {
+		if c.Tool != "write_note" || !strings.Contains(c.Args, fmt.Sprintf(`"path": "%d.txt"`, i+1)) || c.From["text"] != "read_note(notes.txt)" || i > 0 && c.Number <= asked.Calls[i-1].Number {
+			t.Errorf("call %d is %+v", i, c)
+		}
+	}
+	first, third := asked.Calls[0].Number, asked.Calls[2].Number
+	for _, body := range []string{
+		fmt.Sprintf(`{"answer":"once","only":[%d,99]}`, first), fmt.Sprintf(`{"answer":"always","only":[%d]}`, first),
+		fmt.Sprintf(`{"answer":"deny","only":[%d]}`, first), `{"answer":"once","only":[]}`,
+	} {
+		if a := s.post("/api/approvals/"+asked.ID, body); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := s.post("/api/approvals/"+asked.ID, fmt.Sprintf(`{"answer":"once","only":[%d,%d]}`, third, first)); a.status != 200 || !strings.Contains(a.body, `"only"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	var told api.ApprovalAnswered
+	if err := json.Unmarshal([]byte(chat.until(api.EventAnswered).data), &told); err != nil || told.Answer != "once" || fmt.Sprint(told.Only) != fmt.Sprint([]int{first, third}) {
+		t.Errorf("the stream says %+v, %v", told, err)
+	}
+	end := chat.until("chat.end").data
+	if !strings.Contains(end, "written,denied,written") || !strings.Contains(end, "that were denied: write_note – path: 2.txt") {
+		t.Error(end)
+	}
+	if !there(t, filepath.Join(work, "1.txt")) || there(t, filepath.Join(work, "2.txt")) || !there(t, filepath.Join(work, "3.txt")) {
+		t.Error("other calls ran than the person allowed")
+	}
+}
+
+// TestOneCallHasNoNumbers: an answer to a single call names no calls.
+func TestOneCallHasNoNumbers(t *testing.T) {
+	s, _ := desk(t, replay.New(replay.Call("write_note", writeA), replay.Text("done")), nil)
+	chat := s.chat(`{"message":"Write it.","approvals":true}`)
+	asked := chat.asked()
+	if len(asked.Calls) != 0 || asked.Script != "" {
+		t.Errorf("%+v", asked)
+	}
+	if a := s.post("/api/approvals/"+asked.ID, `{"answer":"once","only":[1]}`); a.status != http.StatusBadRequest {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	s.answer(asked.ID, "deny")
+	chat.until("chat.end")
+}
+
 // TestCardAnsweredElsewhere: a turn whose card is answered at another place shows what is left
 // of it, and goes on when nothing is.
 func TestCardAnsweredElsewhere(t *testing.T) {

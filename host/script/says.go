@@ -40,12 +40,7 @@ func (s Status) Result() tool.Result {
 
 // Request returns the card as one request: all calls that wait, with the script.
 func (s Status) Request(now time.Time) (approval.Request, error) {
-	type call struct {
-		Tool    string            `json:"tool"`
-		Args    json.RawMessage   `json:"arguments"`
-		Sources map[string]string `json:"from,omitempty"`
-	}
-	var calls []call
+	var calls []approval.ScriptCall
 	var tools, plugins, why []string
 	add := func(to *[]string, text string) {
 		if text != "" && !slices.Contains(*to, text) {
@@ -53,12 +48,12 @@ func (s Status) Request(now time.Time) (approval.Request, error) {
 		}
 	}
 	for _, q := range s.Card {
-		c := call{Tool: q.Tool, Args: q.Args}
+		c := approval.ScriptCall{Number: q.Number, Tool: q.Tool, Args: q.Args}
 		for _, from := range q.Sources {
-			if c.Sources == nil {
-				c.Sources = map[string]string{}
+			if c.From == nil {
+				c.From = map[string]string{}
 			}
-			c.Sources[from.Arg] = from.From
+			c.From[from.Arg] = from.From
 		}
 		calls = append(calls, c)
 		add(&tools, q.Tool)
@@ -69,7 +64,7 @@ func (s Status) Request(now time.Time) (approval.Request, error) {
 	always := msg.In(s.Script.Locale, tool.Textf("also later calls of %s by this script", strings.Join(tools, ", ")))
 	return approval.Request{
 		Principal: s.Script.Scope.Principal, Conversation: s.Script.Scope.Conversation, CallID: s.Script.CallID, Tool: strings.Join(tools, ", "), Plugin: strings.Join(plugins, ", "),
-		Args: args, Why: strings.Join(why, "; "), Always: always, Locale: s.Script.Locale, Expires: now.Add(approval.DefaultTimeout),
+		Args: args, Calls: calls, Script: s.Script.Source, Why: strings.Join(why, "; "), Always: always, Locale: s.Script.Locale, Expires: now.Add(approval.DefaultTimeout),
 	}, err
 }
 
@@ -77,7 +72,7 @@ func (s Status) Request(now time.Time) (approval.Request, error) {
 func (s Status) Verdicts(a approval.Answer) map[int]Verdict {
 	out := map[int]Verdict{}
 	for _, q := range s.Card {
-		out[q.Number] = Verdict{Allow: a.Verdict != approval.Refuse, Later: a.Verdict == approval.Always, By: a.By, Digest: q.Digest}
+		out[q.Number] = Verdict{Allow: a.Allows(q.Number), Later: a.Verdict == approval.Always && a.Allows(q.Number), By: a.By, Digest: q.Digest}
 	}
 	return out
 }

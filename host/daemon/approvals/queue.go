@@ -51,7 +51,7 @@ type Queue struct {
 type Request struct {
 	api.Approval
 	principal string
-	args      string               // in full
+	whole     api.Approval         // with nothing left out
 	answer    chan approval.Answer // has room for one
 	outcome   tool.Text            // for answers that arrive too late; zero: pending
 }
@@ -62,12 +62,13 @@ func NewQueue() *Queue { return &Queue{stop: make(chan struct{})} }
 // Add adds a request that asks for r. The caller must call Wait with it. Add returns
 // false if too many requests are pending, or after Close.
 func (q *Queue) Add(r approval.Request, now time.Time) (*Request, bool) {
-	p := &Request{principal: string(r.Principal), args: indent(r.Args), answer: make(chan approval.Answer, 1)}
-	p.Approval = api.Approval{
+	p := &Request{principal: string(r.Principal), answer: make(chan approval.Answer, 1)}
+	p.whole = api.Approval{
 		ID: uuid.NewString(), Conversation: limit.Visible(r.Conversation), CallID: limit.Visible(r.CallID), Tool: limit.Visible(r.Tool), Plugin: r.Plugin,
 		Why: limit.Visible(r.Why), Always: limit.Visible(r.Always), Asked: now, Expires: r.Expires,
+		Args: indent(r.Args), Calls: callsOf(r.Calls), Script: limit.Visible(r.Script),
 	}
-	p.Args, p.LeftOut = shorten(p.args)
+	p.Approval = shortened(p.whole)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	count := 0
@@ -124,13 +125,19 @@ func (q *Queue) remove(p *Request, outcome tool.Text) {
 }
 
 // Answer answers a request. It returns a problem with status 409 if the request is
-// closed, and NotFound if the principal has no such request.
+// closed, one with status 400 if the answer names calls that the request does not have,
+// and NotFound if the principal has no such request.
 func (q *Queue) Answer(principal, id string, a approval.Answer) *api.Problem {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	match := func(p *Request) bool { return p.ID == id && p.principal == principal }
 	if i := slices.IndexFunc(q.pending, match); i >= 0 {
 		p := q.pending[i]
+		for _, n := range a.Only {
+			if !slices.ContainsFunc(p.Calls, func(c api.ApprovalCall) bool { return c.Number == n }) {
+				return api.Problemf(http.StatusBadRequest, api.CodeBadBody, "name numbers of the request's calls", "the request has no call %d", n)
+			}
+		}
 		q.remove(p, tool.Textf("it has an answer already"))
 		p.answer <- a
 		return nil
@@ -159,15 +166,13 @@ func (q *Queue) List(principal string) []api.Approval {
 	return out
 }
 
-// Find returns a pending request, with its arguments in full.
+// Find returns a pending request, with nothing left out.
 func (q *Queue) Find(principal, id string) (api.Approval, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range q.pending {
 		if p.principal == principal && p.ID == id {
-			a := p.Approval
-			a.Args, a.LeftOut = p.args, 0
-			return a, true
+			return p.whole, true
 		}
 	}
 	return api.Approval{}, false

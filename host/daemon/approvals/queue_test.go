@@ -128,6 +128,56 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
+// The answer to a request for calls of a script may name some of them, and no others.
+func TestAnswerToSomeCalls(t *testing.T) {
+	r := request("me")
+	r.Calls = []approval.ScriptCall{{Number: 2, Tool: "a\u202e", Args: json.RawMessage(`{"text":"x"}`), From: map[string]string{"text": "read\u202e"}}, {Number: 4, Tool: "b", Args: json.RawMessage(`{}`)}}
+	q := NewQueue()
+	p, _ := q.Add(r, time.Now())
+	if c := p.Calls[0]; c.Tool != `a\u202e` || c.From["text"] != `read\u202e` || c.Args != "{\n  \"text\": \"x\"\n}" {
+		t.Errorf("%+v", c)
+	}
+	if problem := q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{2, 3}}); problem == nil || problem.Status != 400 {
+		t.Errorf("%+v", problem)
+	}
+	if problem := q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{4}}); problem != nil {
+		t.Error(problem)
+	}
+	a, err := q.Wait(t.Context(), p, func() {})
+	if err != nil || a.Allows(2) || !a.Allows(4) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// In a stream and in a list, the calls of a long card are shortened together; alone, the
+// card is whole.
+func TestLongCard(t *testing.T) {
+	r := request("me")
+	long, err := json.Marshal(map[string]string{"text": strings.Repeat("x", shownArgs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		r.Calls = append(r.Calls, approval.ScriptCall{Number: i + 1, Tool: "a", Args: long})
+	}
+	r.Script, r.Args = "return 1", long
+	q := NewQueue()
+	p, _ := q.Add(r, time.Now())
+	length := 0
+	for _, c := range q.List("me")[0].Calls {
+		if length += len(c.Args); c.LeftOut == 0 {
+			t.Error("a call does not say what is left out")
+		}
+	}
+	if length > 2*shownArgs {
+		t.Errorf("%d characters", length)
+	}
+	whole, ok := q.Find("me", p.ID)
+	if !ok || len(whole.Calls) != 20 || whole.Calls[19].LeftOut != 0 || len(whole.Calls[19].Args) < len(long) || whole.LeftOut != 0 {
+		t.Errorf("%+v", whole)
+	}
+}
+
 // Wait calls its function regularly, and Close ends it.
 func TestWaitReportsThatItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,11 +204,11 @@ func TestFormatArguments(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 	long := "begin" + strings.Repeat("长", shownArgs) + "end"
-	shown, out := shorten(long)
+	shown, out := shorten(long, shownArgs)
 	if out != 8 || !strings.HasPrefix(shown, "begin") || !strings.HasSuffix(shown, "end") || utf8.RuneCountInString(shown) != shownArgs+len("\n[…]\n")-2 {
 		t.Errorf("%d left out of %d: %d", out, utf8.RuneCountInString(long), utf8.RuneCountInString(shown))
 	}
-	if s, out := shorten("short"); s != "short" || out != 0 {
+	if s, out := shorten("short", shownArgs); s != "short" || out != 0 {
 		t.Error("a short text was cut")
 	}
 }

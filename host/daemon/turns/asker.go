@@ -39,7 +39,7 @@ func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer
 		a.t.emit(api.EventWaiting, api.ApprovalWaiting{ID: p.ID, CallID: p.CallID, SecondsLeft: int(p.Expires.Sub(s.Now()).Seconds())})
 	})
 	outcome := outcomeOf(ctx, answer, err)
-	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome})
+	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome, Only: answer.Only})
 	if outcome == outcomeGone { // no result will tell it
 		s.Metrics.ApprovalDecided(api.ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
 	}

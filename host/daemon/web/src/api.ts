@@ -30,11 +30,13 @@ export interface AgentUsage {
 
 export interface Answer {
   answer: string;
+  only?: number[] | null;
 }
 
 export interface Answered {
   answer: string;
   id: string;
+  only?: number[] | null;
 }
 
 export interface Approval {
@@ -42,11 +44,13 @@ export interface Approval {
   arguments: string;
   asked_at: string;
   call_id: string;
+  calls?: ApprovalCall[] | null;
   conversation_id: string;
   expires_at: string;
   id: string;
   left_out?: number;
   plugin?: string;
+  script?: string;
   tool: string;
   why: string;
 }
@@ -55,6 +59,15 @@ export interface ApprovalAnswered {
   answer: string;
   call_id: string;
   id: string;
+  only?: number[] | null;
+}
+
+export interface ApprovalCall {
+  arguments: string;
+  from?: Record<string, string> | null;
+  left_out?: number;
+  number: number;
+  tool: string;
 }
 
 export interface ApprovalList {
