@@ -124,6 +124,46 @@ func TestFiveHundredToolsAreReached(t *testing.T) {
 	}
 }
 
+// What a provider reads of tools stays the same where a turn ends early: by malformed
+// calls, by the last call, and where the provider calls all the same.
+func TestTheToolsStayWhereATurnEndsEarly(t *testing.T) {
+	bad := nativeCall("", tool.CallTool, `{"name":"sourcea_item5_read","arguments":[1]}`)
+	good := nativeCall("", tool.CallTool, `{"name":"sourcea_item5_read","arguments":{"text":"x"}}`)
+	done := replay.Text("Done.")
+	b := manyTools(510)
+	var history []agent.Message
+	var first string
+	for i, c := range []struct {
+		question string
+		replies  []replay.Reply
+		reason   agent.Reason
+	}{
+		{"read", []replay.Reply{bad, bad, bad, good, done}, agent.ReasonMalformed},
+		{"读取这个条目", []replay.Reply{good, done}, agent.ReasonMaxCalls},
+		{"read item5", []replay.Reply{good, good, good}, agent.ReasonMaxCalls},
+		{"thanks", []replay.Reply{done}, agent.ReasonAnswer},
+	} {
+		m := replay.New(c.replies...)
+		turn, _ := must(t, config(byMode(agent.ModeNative), func(c *agent.Config) { c.MaxToolCalls, c.MaxCorrections = 1, 2 }), m, b, history, c.question)
+		history = turn.Messages
+		if turn.Reason != c.reason || len(m.Requests()) != len(c.replies) {
+			t.Errorf("turn %d: %s after %d requests", i, turn.Reason, len(m.Requests()))
+		}
+		for n, r := range m.Requests() {
+			told, _ := json.Marshal([]any{r.System, r.Tools})
+			if first == "" {
+				first = string(told)
+			}
+			if string(told) != first {
+				t.Errorf("turn %d: request %d describes the tools differently", i, n)
+			}
+		}
+	}
+	if got := b.called(); len(got) != 2 {
+		t.Errorf("the tools ran: %q", got)
+	}
+}
+
 // Below the budget nothing changes, whatever the toolbox can find.
 func TestFewToolsAreTold(t *testing.T) {
 	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {

@@ -205,8 +205,10 @@ func (r *run) parse() (phase, error) {
 		return r.insistOnCall(), nil
 	case p.empty() && r.ending.final == "":
 		return r.handleEmpty(), nil
-	case p.empty() && !r.ending.insisted:
-		r.ending.insisted = true
+	case (len(p.late) > 0 || p.isSilent()) && !r.ending.insisted: // the last one, and no answer
+		if r.ending.insisted = true; len(p.late) > 0 {
+			return r.refuseLate(), nil
+		}
 		r.add(note(prompt.For(r.locale).AnswerNow, r.turn, r.locale))
 		return phaseAsk, nil
 	case p.finish == FinishLength && r.ending.final == "":

@@ -64,9 +64,10 @@ type Request struct {
 	// Tools are given to the provider's own tool calling; empty in prompt mode.
 	// Other turns share them: they must not be changed.
 	Tools []tool.Spec
-	// NoCalls says that none of Tools may be called any more. They are given all
-	// the same, for providers that want the tools of every call in Messages or
-	// whose prompt cache begins with them; the others leave them out.
+	// NoCalls says that none of Tools may be called any more. A Model gives them to
+	// its provider all the same, because prompt caches begin with them, and forbids
+	// calls where there is a parameter for it. The loop does not run a call that
+	// comes all the same.
 	NoCalls bool
 	// MaxTokens bounds the reply, in tokens; 0: the provider's default.
 	MaxTokens int

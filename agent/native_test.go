@@ -313,6 +313,55 @@ func TestTheLastRequestForbidsCalls(t *testing.T) {
 	}
 }
 
+// A call that comes after the last one, from a provider that does not forbid calls, does
+// not run: it is refused once, and the next reply ends the turn whatever it is.
+func TestCallsAfterTheLastOneAreRefusedOnce(t *testing.T) {
+	late := func(id, text string) replay.Reply {
+		r := nativeCall(id, "echo", `{"text":"2"}`)
+		r.Text = text
+		return r
+	}
+	for _, c := range []struct {
+		name   string
+		then   []replay.Reply
+		asked  int
+		answer string
+	}{
+		{"the model listens", []replay.Reply{late("b", ""), replay.Text("done")}, 3, "done"},
+		{"an announcement is no answer", []replay.Reply{late("b", "I look."), replay.Text("done")}, 3, "done"},
+		{"text beside a call is the answer then", []replay.Reply{late("b", ""), late("c", "done")}, 3, "done"},
+		{"the model never listens", []replay.Reply{late("b", ""), late("c", ""), replay.Text("more")}, 3, ""},
+		{"an unknown tool", []replay.Reply{nativeCall("b", "ecko", "{"), replay.Text("done")}, 3, "done"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := describing(replay.New(append([]replay.Reply{nativeCall("a", "echo", `{"text":"1"}`)}, c.then...)...), true)
+			b := newBox().says("echo", "hi")
+			turn, ev := must(t, config(func(c *agent.Config) { c.MaxToolCalls = 1 }), m, b, nil, "go")
+			if len(b.called()) != 1 || len(m.Requests()) != c.asked || turn.Answer != c.answer || turn.Reason != agent.ReasonMaxCalls || turn.Stats.Calls != 1 {
+				t.Errorf("%d calls, %d requests, %q: %s", len(b.called()), len(m.Requests()), turn.Answer, turn.Reason)
+			}
+			msgs := m.Requests()[2].Messages
+			if i := len(msgs) - 1; msgs[i].Role != "tool" || msgs[i].CallID != "b" || !strings.Contains(msgs[i].Text, "not run") || !strings.Contains(msgs[i].Text, "Answer the question now") {
+				t.Errorf("the model reads %+v", msgs[i])
+			}
+			if ends := of[agent.CallEnd](ev); len(ends) != 2 || ends[1].Result.Err == nil || ends[1].Result.Err.Code != tool.Denied {
+				t.Errorf("told %+v", ends)
+			}
+			again := describing(replay.New(replay.Text("ok")), true)
+			must(t, config(), again, b, turn.Messages, "more") // every call that is stored has a result
+		})
+	}
+}
+
+// A malformed call after the last one is no answer either.
+func TestAMalformedCallIsNoAnswer(t *testing.T) {
+	m := replay.New(replay.Call("echo", `{"text":"1"}`), replay.Text(`<tool_call>{"tool_name":"ecko","arguments":{}}</tool_call>`), replay.Text("done"))
+	turn, _ := must(t, config(func(c *agent.Config) { c.MaxToolCalls = 1 }), m, newBox().says("echo", "hi"), nil, "go")
+	if turn.Answer != "done" {
+		t.Errorf("answer %q", turn.Answer)
+	}
+}
+
 // Retries are reported while the turn waits. A reply that was not read after its
 // call has an estimated usage.
 func TestRetriesAndEstimatesAreReported(t *testing.T) {

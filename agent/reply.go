@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,14 +44,16 @@ type reply struct {
 	left            bool          // it was not read to its end, where usage is
 	held            bool          // text was not shown yet
 	ignored         bool          // it calls, where calls are over
+	late            []tool.Call   // the native ones of these calls
 	prefetch        bool          // made by the configuration, not by the model
 	first           time.Duration // until something of it came; 0: nothing did
 }
 
 // empty reports whether the reply has neither text nor calls.
-func (p *reply) empty() bool {
-	return strings.TrimSpace(p.text.String()) == "" && len(p.calls) == 0 && len(p.malformed) == 0
-}
+func (p *reply) empty() bool { return p.isSilent() && len(p.calls) == 0 && len(p.malformed) == 0 }
+
+// isSilent reports whether the reply has no text.
+func (p *reply) isSilent() bool { return strings.TrimSpace(p.text.String()) == "" }
 
 // keep adds a piece to the whole reply, a native call as its name and arguments.
 func (p *reply) keep(d Delta) {
@@ -218,9 +221,18 @@ func (r *run) textCall(p *reply, c parse.Call) {
 // nativeCall adds a call of the provider's tool calling. A call that cannot run is
 // answered, because providers want an answer to every call.
 func (r *run) nativeCall(p *reply, c tool.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.ignored || r.hasOnlyCall(p) {
+	if p.ignored = p.ignored || r.callsOver(); p.ignored {
+		p.late = append(p.late, c)
 		return
 	}
+	if !r.hasOnlyCall(p) {
+		r.addNative(p, c, nil)
+	}
+}
+
+// addNative adds a native call to a reply. refused, unless it is nil, keeps it from
+// running.
+func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 	p.native = true
 	args := c.Args
 	var problem *tool.Error
@@ -239,12 +251,23 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}
 		problem = &tool.Error{Code: tool.UnknownTool, Msg: r.correction(m)}
 	}
-	if problem != nil {
+	if problem = cmp.Or(refused, problem); problem != nil {
 		p.refuse(len(p.calls), problem)
 	}
 	p.calls, p.raw = append(p.calls, call), append(p.raw, "")
 	r.flushText(p)
 	r.emit(CallStart{Call: call, Format: formatNative})
+}
+
+// refuseLate answers the native calls of a reply that was to be the last one: models
+// listen to a refusal more than to a note. The next reply is the last one whatever it is.
+func (r *run) refuseLate() phase {
+	w := prompt.For(r.locale)
+	for _, c := range r.round.reply.late {
+		r.addNative(r.round.reply, c, &tool.Error{Code: tool.Denied, Msg: w.TooLate + w.AnswerNow})
+	}
+	r.flushText(r.round.reply)
+	return phaseCall
 }
 
 func isObject(raw json.RawMessage) bool {

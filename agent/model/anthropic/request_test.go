@@ -210,3 +210,9 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestToolsStay(t *testing.T) {
+	call := streamed([]string{start}, calls(0, "a", "clock", "{}"), []string{end("tool_use"), stop})
+	modeltest.ToolsStay(t, func(h http.HandlerFunc) agent.Model { return serve(t, h) },
+		modeltest.SSE(call), modeltest.SSE(streamed([]string{start}, says(0, "Noon."), []string{end("end_turn"), stop})))
+}

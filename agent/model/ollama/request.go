@@ -62,9 +62,6 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 		Messages: messagesOf(r), Options: map[string]any{},
 	}
 	for _, s := range r.Tools {
-		if r.NoCalls {
-			break
-		}
 		out.Tools = append(out.Tools, functionOf(s, r.Locale))
 	}
 	maps.Copy(out.Options, m.cfg.Extra)

@@ -37,6 +37,7 @@ func TestOptionsOnTheWire(t *testing.T) {
 		{"any JSON", agent.Request{Format: &agent.Format{}}, `{"num_ctx":16384,"temperature":0.2}`, `"json"`},
 		{"a schema", agent.Request{Format: schema}, `{"num_ctx":16384,"temperature":0.2}`, `{"type":"object"}`},
 		{"a schema beside tools, which could not be called", agent.Request{Format: schema, Tools: []tool.Spec{{Name: "clock"}}}, `{"num_ctx":16384,"temperature":0.2}`, ""},
+		{"a schema when calls are over", agent.Request{Format: schema, Tools: []tool.Spec{{Name: "clock"}}, NoCalls: true}, `{"num_ctx":16384,"temperature":0.2}`, `{"type":"object"}`},
 	} {
 		var got struct{ Options, Format json.RawMessage }
 		m := serve(t, showQwen, func(w http.ResponseWriter, r *http.Request) {
@@ -243,4 +244,9 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want code %s", name, err, c.code)
 		}
 	}
+}
+
+func TestToolsStay(t *testing.T) {
+	call := `{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{}}}]}}`
+	modeltest.ToolsStay(t, func(h http.HandlerFunc) agent.Model { return serve(t, showQwen, h) }, lines(call, done("stop")), lines(text("Noon."), done("stop")))
 }

@@ -48,14 +48,14 @@ type Model struct {
 }
 
 // A dialect is what servers do not agree on. It is learnt from their refusals.
-type dialect struct{ noUsage, newTokens, thoughts atomic.Bool }
+type dialect struct{ noUsage, newTokens, thoughts, noChoice atomic.Bool }
 
 // dialectAt is a dialect at one moment: not to ask for the usage of a stream, to send
-// max_completion_tokens, to send reasoning back with its calls.
-type dialectAt struct{ noUsage, newTokens, thoughts bool }
+// max_completion_tokens, to send reasoning back with its calls, not to forbid calls.
+type dialectAt struct{ noUsage, newTokens, thoughts, noChoice bool }
 
 func (h *dialect) load() dialectAt {
-	return dialectAt{h.noUsage.Load(), h.newTokens.Load(), h.thoughts.Load()}
+	return dialectAt{h.noUsage.Load(), h.newTokens.Load(), h.thoughts.Load(), h.noChoice.Load()}
 }
 
 var (

@@ -17,9 +17,7 @@ import (
 func (m *Model) body(r agent.Request) wire.Body {
 	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.dialect.thoughts.Load())}
 	for _, s := range r.Tools {
-		if !r.NoCalls {
-			p.Tools = append(p.Tools, toolOf(s, r.Locale))
-		}
+		p.Tools = append(p.Tools, toolOf(s, r.Locale))
 	}
 	if r.MaxTokens > 0 && m.dialect.newTokens.Load() {
 		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
@@ -34,13 +32,13 @@ func (m *Model) body(r agent.Request) wire.Body {
 	}
 	extra := map[string]any{"stream": true}
 	maps.Copy(extra, m.cfg.Extra)
-	addOptions(r, extra)
+	addOptions(r, m.dialect.noChoice.Load(), extra)
 	return wire.Body{Params: p, Extra: extra}
 }
 
 // addOptions adds the request's own options, which have precedence over the
-// operator's.
-func addOptions(r agent.Request, body map[string]any) {
+// operator's. noChoice leaves out the word that forbids calls.
+func addOptions(r agent.Request, noChoice bool, body map[string]any) {
 	s := r.Sampling
 	for name, v := range map[string]*float64{
 		"temperature": s.Temperature, "top_p": s.TopP, "frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty,
@@ -61,13 +59,17 @@ func addOptions(r agent.Request, body map[string]any) {
 	if r.Format != nil {
 		body["response_format"] = formatOf(*r.Format)
 	}
-	if len(r.Tools) == 0 || r.NoCalls { // servers refuse these two then
+	if len(r.Tools) == 0 { // servers refuse these two then
 		return
 	}
-	if r.OneCall {
+	if r.OneCall && !r.NoCalls {
 		body["parallel_tool_calls"] = false
 	}
 	switch {
+	case r.NoCalls:
+		if !noChoice {
+			body["tool_choice"] = "none"
+		}
 	case r.Choice.Must && r.Choice.Tool != "":
 		body["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": r.Choice.Tool}}
 	case r.Choice.Must:

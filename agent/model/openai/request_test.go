@@ -78,6 +78,7 @@ func TestOptionsOnTheWire(t *testing.T) {
 		{"any call", agent.Request{Tools: tools, Choice: agent.Choice{Must: true}, OneCall: true}, map[string]string{"tool_choice": `"required"`, "parallel_tool_calls": "false"}},
 		{"one tool", agent.Request{Tools: tools, Choice: agent.Choice{Must: true, Tool: "clock"}}, map[string]string{"tool_choice": `{"function":{"name":"clock"},"type":"function"}`, "parallel_tool_calls": ""}},
 		{"without tools there is no choice", agent.Request{Choice: agent.Choice{Must: true}, OneCall: true}, map[string]string{"tool_choice": "", "parallel_tool_calls": ""}},
+		{"calls are over", agent.Request{Tools: tools, NoCalls: true, OneCall: true}, map[string]string{"tool_choice": `"none"`, "parallel_tool_calls": "", "tools": `[{"function":{"name":"clock","description":"","parameters":{"type":"object","properties":{}}},"type":"function"}]`}},
 		{"any JSON", agent.Request{Format: &agent.Format{}}, map[string]string{"response_format": `{"type":"json_object"}`}},
 		{"a schema", agent.Request{Format: format}, map[string]string{"response_format": `{"json_schema":{"name":"answer","schema":{"type":"object"},"strict":true},"type":"json_schema"}`}},
 	} {
@@ -261,5 +262,32 @@ func TestThoughtsGoBackWhereTheyAreWanted(t *testing.T) {
 	}
 	if strings.Contains(bodies[0], "reasoning_content") || strings.Contains(bodies[2], "said") {
 		t.Errorf("thoughts went where nobody wants them: %s", bodies)
+	}
+}
+
+func TestToolsStay(t *testing.T) {
+	call := events(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"clock","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, done)
+	modeltest.ToolsStay(t, func(h http.HandlerFunc) agent.Model { return serve(t, h) },
+		modeltest.SSE(call), modeltest.SSE(events(delta("content", "Noon."), finish("stop"))))
+}
+
+// A server that refuses the word that forbids calls is asked without it, with the same
+// tools.
+func TestForbiddingCallsIsRefused(t *testing.T) {
+	var bodies []string
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		if bodies = append(bodies, string(raw)); strings.Contains(string(raw), `"tool_choice"`) {
+			modeltest.Fail(400, `{"error":{"message":"tool_choice: unknown field"}}`)(w, r)
+			return
+		}
+		modeltest.SSE(events(delta("content", "noon"), finish("stop")))(w, r)
+	})
+	r := modeltest.Hello()
+	r.Tools, r.NoCalls = []tool.Spec{{Name: "clock"}}, true
+	for i, want := range []int{2, 3} {
+		if got, err := modeltest.Ask(t.Context(), m, r); err != nil || got.Text != "noon" || len(bodies) != want || !strings.Contains(bodies[want-1], `"clock"`) {
+			t.Errorf("question %d: %+v, %v after %d requests: %s", i, got, err, len(bodies), bodies[len(bodies)-1])
+		}
 	}
 }

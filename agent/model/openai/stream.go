@@ -19,15 +19,15 @@ func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*wir
 	sent := m.dialect.load()
 	s, err := m.ask(ctx, peer, r)
 	var no *wire.Refusal
-	if errors.As(err, &no) && m.learn(sent, no) {
+	if errors.As(err, &no) && m.learn(sent, r.NoCalls, no) {
 		s, err = m.ask(ctx, peer, r)
 	}
 	return s, peer.Refused(err)
 }
 
-// learn records what a server refuses of a request that was sent in a dialect. It
-// reports whether to ask again in another.
-func (m *Model) learn(sent dialectAt, no *wire.Refusal) bool {
+// learn records what a server refuses of a request that was sent in a dialect, and that
+// forbids calls or not. It reports whether to ask again in another.
+func (m *Model) learn(sent dialectAt, noCalls bool, no *wire.Refusal) bool {
 	if no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity {
 		return false
 	}
@@ -41,6 +41,9 @@ func (m *Model) learn(sent dialectAt, no *wire.Refusal) bool {
 	case bytes.Contains(no.Body, []byte("reasoning_content")): // DeepSeek wants it with calls; its first models refused it
 		m.dialect.thoughts.Store(true)
 		return !sent.thoughts
+	case noCalls && bytes.Contains(no.Body, []byte("tool_choice")):
+		m.dialect.noChoice.Store(true)
+		return !sent.noChoice
 	}
 	return false
 }

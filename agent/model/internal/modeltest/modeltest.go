@@ -104,6 +104,73 @@ func (c Canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// A clock is a toolbox with one tool, which counts its calls.
+type clock struct{ calls int }
+
+func (*clock) Tools() []tool.Spec {
+	return []tool.Spec{{Name: "clock", Description: "Time", Params: json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string"},"at":{"type":"string"}}}`)}}
+}
+
+func (c *clock) Call(context.Context, tool.Call) (tool.Result, error) {
+	c.calls++
+	return tool.Result{Shown: tool.View{Text: "noon"}}, nil
+}
+
+// ToolsStay holds a model to the law that its server gets the same list of tools, byte
+// for byte, with every request of a conversation: also with those that end a turn early,
+// and where the server calls all the same. connect makes a model that asks a server;
+// call answers with one call of a tool named clock, text with a word.
+func ToolsStay(t *testing.T, connect func(http.HandlerFunc) agent.Model, call, text http.HandlerFunc) {
+	t.Helper()
+	var lists []string
+	replies := []http.HandlerFunc{
+		call, call, call, // the turn ends at the second, and does not listen to the third
+		call, call, text, // the server listens the second time it is asked
+		text, call, text,
+	}
+	m := connect(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // what it knows about the model
+			http.NotFound(w, r)
+			return
+		}
+		var body struct{ Tools json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		if lists = append(lists, string(body.Tools)); len(lists) > len(replies) {
+			t.Error("the server is asked without end")
+			text(w, r)
+			return
+		}
+		replies[len(lists)-1](w, r)
+	})
+	box := &clock{}
+	cfg := agent.Defaults()
+	cfg.Mode, cfg.MaxToolCalls = agent.ModeNative, 1
+	loop, err := agent.New(cfg, m, box, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turn agent.Turn
+	for i, want := range []struct {
+		asked, calls int
+		answers      bool
+		reason       agent.Reason
+	}{{3, 1, false, agent.ReasonMaxCalls}, {6, 2, true, agent.ReasonMaxCalls}, {7, 2, true, agent.ReasonAnswer}, {9, 3, true, agent.ReasonMaxCalls}} {
+		if turn, err = loop.Run(t.Context(), turn.Messages, "what time is it?"); err != nil {
+			t.Fatal(err)
+		}
+		if len(lists) != want.asked || box.calls != want.calls || (turn.Answer != "") != want.answers || turn.Reason != want.reason {
+			t.Errorf("turn %d: after %d requests and %d calls, %q: %s", i+1, len(lists), box.calls, turn.Answer, turn.Reason)
+		}
+	}
+	for i, list := range lists {
+		if list != lists[0] || len(list) < 50 {
+			t.Errorf("request %d has the tools %s, the first had %s", i+1, list, lists[0])
+		}
+	}
+}
+
 // Ends holds a model to the law that whatever a server sends, the sequence ends
 // with exactly one of an error and a finish, and no call comes before the finish
 // is sure.
