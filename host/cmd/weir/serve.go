@@ -141,7 +141,11 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	}
 	file := cmp.Or(a.Paths.Config, c.text("none found; the defaults hold"))
 	fmt.Fprintf(c.Err, "\nweir %s\n", version())
-	c.errf("  page    %s/#token=%s\n", url, a.Token)
+	if term.IsTerminal(c.Err) {
+		c.errf("  page    %s/#token=%s\n", url, a.Token)
+	} else { // a file or a journal, which others may read
+		c.errf("  page    %s (the token is in %s; `weir open` logs a browser in)\n", url, a.Paths.Token)
+	}
 	c.errf("  config  %s\n  data    %s\n  plugins %s\n  files   %s\n", file, a.Paths.Data, a.Settings.Plugins.Folder[0].Path, a.Address(url, "serve").Workspace)
 	c.models().ShowDefault(ctx, a)
 	c.tellPlugins(a.Host.Plugins())

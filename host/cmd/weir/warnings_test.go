@@ -66,6 +66,9 @@ func TestServeWarnsAndGoesOn(t *testing.T) {
 	if code != 0 || !strings.Contains(out.String(), `"url"`) {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
+	if token, err := os.ReadFile(filepath.Join(dir, "data", "token")); err != nil || strings.Contains(stderr.String(), strings.TrimSpace(string(token))) || !strings.Contains(stderr.String(), filepath.Join(dir, "data", "token")) {
+		t.Errorf("%v; a log that others may read has the token, or not its file: %s", err, &stderr)
+	}
 	for _, want := range append(doubted, "other weir commands will not find this daemon") {
 		if strings.Count(stderr.String(), want) != 2 {
 			t.Errorf("%q is not in the log and in the banner: %s", want, &stderr)

@@ -21,7 +21,11 @@ const (
 	maxDepth      = 64
 	maxNumberSize = 400 // bytes
 	maxValues     = 1_000_000
+	maxNames      = 100_000 // each costs several times as much as a value
 
+	// manySize is the size in bytes from which Decode counts values and names: fewer
+	// bytes cannot hold too many.
+	manySize = 4 * maxNames
 	// largeSize is the size in bytes from which Decode looks for long strings.
 	largeSize = 1 << 20
 	// longString is the size in bytes from which skipping a string saves time.
@@ -37,12 +41,18 @@ func invalid(format string, args ...any) *tool.Error {
 // Decode returns the arguments as a map. Empty input is an empty object; numbers
 // are json.Number. canonical is what Encode returns for them if raw has that form
 // already, else nil. The error is for the model, with code BadArgs, or TooLarge for
-// more than a million values: each needs up to some hundred bytes.
+// too many values or names: each needs up to some hundred bytes, and names are sorted
+// and compared with the declared ones.
 func Decode(raw json.RawMessage) (args map[string]any, canonical json.RawMessage, fail *tool.Error) {
-	if len(raw) >= largeSize {
-		if jsonscan.Count(raw).Values > maxValues {
+	if len(raw) >= manySize {
+		switch n := jsonscan.Count(raw); {
+		case n.Values > maxValues:
 			return nil, nil, tool.Errorf(tool.TooLarge, "pass less text", "the arguments have more than %d values", maxValues)
+		case n.Names > maxNames:
+			return nil, nil, tool.Errorf(tool.TooLarge, "pass fewer names", "the arguments have more than %d names", maxNames)
 		}
+	}
+	if len(raw) >= largeSize {
 		if args, ok := decodeLong(raw, longString); ok {
 			return args, nil, nil
 		}

@@ -4,6 +4,7 @@ package jsonscan
 type Counts struct {
 	Values int // at all levels, the text itself included; keys do not count
 	Items  int // values directly inside the text's outermost array or object
+	Names  int // keys of objects, at all levels
 }
 
 // Count counts the values of a JSON text in one pass and without memory, so that a
@@ -34,7 +35,9 @@ func Count(text []byte) Counts {
 			if !c.text() {
 				return n
 			}
-			if c.space(); c.next() != ':' {
+			if c.space(); c.next() == ':' {
+				n.Names++
+			} else {
 				value()
 			}
 		default:

@@ -30,6 +30,7 @@ func decoded(t interface{ Fatal(...any) }, text string) Counts {
 		if len(open) > 0 && open[len(open)-1].object {
 			in := &open[len(open)-1]
 			if in.key = !in.key; in.key {
+				n.Names++
 				continue
 			}
 		}
@@ -48,7 +49,7 @@ func TestCount(t *testing.T) {
 		sameCounts(t, text)
 	}
 	large := []byte(`{"a":[` + strings.Repeat(`{"b":"\"c","d":[]},`, 1000) + `0]}`)
-	if n := Count(large); n.Values != 3003 || n.Items != 1 {
+	if n := Count(large); n.Values != 3003 || n.Items != 1 || n.Names != 2001 {
 		t.Errorf("%+v", n)
 	}
 	if n := testing.AllocsPerRun(10, func() { Count(large) }); n != 0 {
