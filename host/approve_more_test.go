@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,6 +101,30 @@ func TestAMovedSecretIsWider(t *testing.T) {
 				t.Errorf("%+v", p.Pending)
 			}
 		})
+	}
+}
+
+// A secret that one version drops does not come back with another host in the next: the
+// grant names the secret, not where it goes.
+func TestASecretThatComesBackIsWider(t *testing.T) {
+	dir := t.TempDir()
+	hosts := `hosts = [{ host = "api.example.com" }, { host = "log.example.org" }]`
+	versions := []string{"\nsecrets = [{ name = \"KEY\", header = \"X-Key\", host = \"api.example.com\" }]", "", "\nsecrets = [{ name = \"KEY\", header = \"X-Key\", host = \"log.example.org\" }]"}
+	lay(t, dir, "a", wanting("a", "1", hosts+versions[0]), generation(1))
+	h := pinned(t, dir, func(c *Config) {
+		c.Folders[0].Trust = plugin.TrustGranted
+		c.Secret = func(string) (string, bool) { return "value of it", true }
+		g := c.Grants["a"]
+		g.Hosts, g.Secrets = []plugin.HostGrant{{Host: "api.example.com"}, {Host: "log.example.org"}}, []string{"KEY"}
+		c.Grants["a"] = g
+	})
+	for i, secret := range versions[1:] {
+		lay(t, dir, "a", wanting("a", strconv.Itoa(i+2), hosts+secret), generation(i+2))
+		reload(t, h)
+	}
+	says(t, h, "a", generation(2))
+	if p := info(t, h, "a"); p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "the secret KEY for log.example.org") {
+		t.Errorf("%+v", p.Pending)
 	}
 }
 

@@ -141,7 +141,9 @@ func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.
 	if e.Plugin != nil {
 		before = e.Plugin.Manifest.Asks
 	}
-	if excess := grant.Powers().FirstExcess(pl.Manifest.Asks, before, c.cfg.Grants()[name]); excess.IsZero() {
+	g := c.cfg.Grants()[name]
+	g.Secrets, g.Inject = nil, nil // they do not say where a secret goes: only what ran before does
+	if excess := grant.Powers().FirstExcess(pl.Manifest.Asks, before, g); excess.IsZero() {
 		e.approveBy = byTrust
 	} else {
 		e.cause, e.why = plugin.CauseExceedsGrant, tool.Textf("it asks for more than it is granted: %s", excess)

@@ -36,7 +36,7 @@ func (c *Commands) ShowList(plugins []plugin.Info) {
 	few, left := Few(plugins)
 	c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 		for _, p := range few {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, p.Version, c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(Why(p)), 100))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", term.OneLine(p.Name, 64), term.OneLine(p.Version, 64), c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(Why(p)), 100))
 		}
 	})
 	for _, p := range few {

@@ -34,3 +34,14 @@ func TestReviewIsTame(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 }
+
+// Tabs and line breaks in what a plugin says of itself move no column and make no row.
+func TestListHasOneRowForAPlugin(t *testing.T) {
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	c.ShowList([]plugin.Info{{Name: "a\tb", Version: "1\t\t\nready", State: plugin.Invalid}})
+	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(rows) != 2 || strings.Index(rows[1], "refused") != strings.Index(rows[0], "STATE") {
+		t.Errorf("%s", out.String())
+	}
+}

@@ -273,3 +273,11 @@ func TestParamsFileBesideTheManifest(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 }
+
+// A version is one word or a few in tables and questions, whatever the file says.
+func TestVersionIsOneLine(t *testing.T) {
+	m, problems := ParseManifest("plugin.toml", []byte(strings.Replace(base, `version = "1.0.0"`, `version = "1.0\t\n  approved"`, 1)))
+	if m.Version != "1.0 approved" {
+		t.Errorf("%q %v", m.Version, problems)
+	}
+}

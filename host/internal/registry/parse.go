@@ -96,7 +96,7 @@ func (r reader) manifest() Manifest {
 	var m Manifest
 	r.schema()
 	m.Name = r.identifier("name", tool.Textf("a plugin"))
-	m.Version = r.within("version", "1.0.0", maxShort)
+	m.Version = text.OneLine(r.within("version", "1.0.0", maxShort), maxShort) // it is a cell of tables
 	m.MinHost = r.minHost()
 	m.Description = r.text("description", maxDescription)
 	m.DescriptionZh = r.text("description_zh", maxDescription)
