@@ -5,6 +5,7 @@ type Counts struct {
 	Values int // at all levels, the text itself included; keys do not count
 	Items  int // values directly inside the text's outermost array or object
 	Names  int // keys of objects, at all levels
+	Depth  int // of the value that is nested deepest; 0 for a scalar
 }
 
 // Count counts the values of a JSON text in one pass and without memory, so that a
@@ -25,6 +26,7 @@ func Count(text []byte) Counts {
 		case '{', '[':
 			value()
 			depth++
+			n.Depth = max(n.Depth, depth)
 			c.i++
 		case '}', ']':
 			depth--

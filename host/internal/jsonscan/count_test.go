@@ -40,6 +40,7 @@ func decoded(t interface{ Fatal(...any) }, text string) Counts {
 		}
 		if token == json.Delim('{') || token == json.Delim('[') {
 			open = append(open, level{object: token == json.Delim('{')})
+			n.Depth = max(n.Depth, len(open))
 		}
 	}
 }
@@ -49,7 +50,7 @@ func TestCount(t *testing.T) {
 		sameCounts(t, text)
 	}
 	large := []byte(`{"a":[` + strings.Repeat(`{"b":"\"c","d":[]},`, 1000) + `0]}`)
-	if n := Count(large); n.Values != 3003 || n.Items != 1 || n.Names != 2001 {
+	if n := Count(large); n.Values != 3003 || n.Items != 1 || n.Names != 2001 || n.Depth != 4 {
 		t.Errorf("%+v", n)
 	}
 	if n := testing.AllocsPerRun(10, func() { Count(large) }); n != 0 {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/lines"
@@ -16,26 +18,64 @@ import (
 // values, which need up to some hundred bytes each.
 const MaxValues = 250_000
 
-// ErrManyValues reports an answer with more than MaxValues values.
-var ErrManyValues = msg.Errorf("the answer has too many values")
+// MaxDepth bounds the levels of a message: the SDK reads 1,000, and gives the whole
+// connection up at more.
+const MaxDepth = 900
 
-// manyValues is the message of the error that bounded writes in place of an answer.
-const manyValues = "weir: too many values"
+// These errors say why an answer was not read.
+var (
+	ErrManyValues = msg.Errorf("the answer has too many values")
+	ErrDeep       = msg.Errorf("the answer is nested too deeply")
+	ErrLong       = msg.Errorf("the answer is too long")
+	errUnusable   = msg.Errorf("the answer is not valid")
+)
 
-// bounded returns a message. In place of an answer with too many values it returns an
-// error with the same id, and nothing in place of another such message.
+// inPlace returns the message of the error that is written in place of an answer.
+func inPlace(why error) string { return "weir: " + why.Error() }
+
+// bounded returns a message. In place of an answer with too many values or levels it
+// returns an error with the same id, and nothing in place of another such message.
 func bounded(message []byte) []byte {
-	if len(message) < 2*MaxValues || jsonscan.Count(message).Values <= MaxValues {
+	if len(message) < 2*MaxDepth {
 		return message
 	}
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+	switch n := jsonscan.Count(message); {
+	case n.Values > MaxValues:
+		return refused(message, ErrManyValues)
+	case n.Depth > MaxDepth:
+		return refused(message, ErrDeep)
 	}
-	if json.Unmarshal(message, &m) != nil || len(m.ID) == 0 || len(m.ID) > 100 || m.Method != "" {
+	return message
+}
+
+// refused returns an error with the id of an answer, which may be cut off or invalid;
+// nil if it is none or has its id after the cut.
+func refused(answer []byte, why error) []byte {
+	var version, id string
+	for name, v := range jsonscan.Members(strings.TrimSpace(string(answer))) {
+		switch name {
+		case "jsonrpc":
+			version = v
+		case "id":
+			id = v
+		case "method":
+			return nil
+		}
+	}
+	if version == "" || len(id) > 100 || !json.Valid([]byte(id)) {
 		return nil
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, m.ID, manyValues)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, id, inPlace(why))
+}
+
+// tooMuch returns the reason of an error that was written in place of an answer, or nil.
+func tooMuch(message string, err error) error {
+	for _, why := range []error{ErrManyValues, ErrDeep, ErrLong} {
+		if message == inPlace(why) || errors.Is(err, why) {
+			return why
+		}
+	}
+	return nil
 }
 
 // An answerBody is the body of an HTTP answer that is one message. It is not safe for
@@ -73,7 +113,10 @@ func newEventBody(body io.ReadCloser) *eventBody {
 // Read implements io.Reader.
 func (b *eventBody) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 {
-		line, err := lines.Read(b.r, maxBody)
+		line, err := lines.Begin(b.r, MaxBytes)
+		if errors.Is(err, lines.ErrLong) {
+			return 0, ErrLong
+		}
 		if len(line) == 0 && err != nil {
 			return 0, err
 		}

@@ -51,7 +51,7 @@ func (e *UnusableError) MsgText() tool.Text {
 // Call calls a tool and returns the server's whole answer as the JSON of an MCP
 // tool result, cut off after max bytes. During the call it calls progress, never
 // concurrently, unless nil. The error is that of ctx, a *Refusal, a *DownError, an
-// *UnusableError or ErrManyValues. If the server is down, Call first tries to connect
+// *UnusableError, ErrManyValues, ErrDeep or ErrLong. If the server is down, Call first tries to connect
 // once more.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {
 	session, err := s.ready(ctx)
@@ -142,17 +142,23 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 		return ctx.Err()
 	}
 	var wire *jsonrpc.Error
-	refused := errors.As(err, &wire)
+	refused, said := errors.As(err, &wire), ""
+	if refused {
+		said = wire.Message
+	}
+	why := tooMuch(said, err)
 	switch {
 	case broken(err):
 		go func() { _ = session.Close() }() // maintain connects again
 		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
-	case refused && wire.Message == manyValues, errors.Is(err, ErrManyValues):
-		return ErrManyValues
-	case refused && wire.Message == notTaken:
+	case why != nil:
+		return why
+	case said == inPlace(errUnusable): // logged when it was read
+		return &UnusableError{s.cfg.Name}
+	case said == notTaken:
 		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
 	case refused:
-		return &Refusal{Msg: short(wire.Message, 500)}
+		return &Refusal{Msg: short(said, 500)}
 	}
 	s.log.Warn("an answer of another server cannot be used", "server", s.cfg.Name, "error", reason(err))
 	return &UnusableError{s.cfg.Name}

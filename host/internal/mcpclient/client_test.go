@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,7 +39,7 @@ func serve(how string) int {
 		return 3
 	case "mute":
 		select {} // reads nothing and says nothing
-	case "fickle", "same", "fleeting", "values":
+	case "fickle", "same", "fleeting", "values", "deep", "endless", "invalid":
 		return raw(how)
 	case "orphan":
 		c, err := net.Dial("tcp", os.Getenv(orphanAddr))
@@ -96,7 +97,16 @@ func raw(how string) int {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", m.ID)
 		case how == "values" && m.Method == "tools/call":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, manyMaps())
-		case how == "values" && m.Method == "tools/list":
+		case how == "deep" && m.Method == "tools/call":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, deep())
+		case how == "invalid" && m.Method == "tools/call":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{content}}`+"\n", m.ID)
+		case how == "endless" && m.Method == "tools/call":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+			for range MaxBytes>>20 + 1 {
+				fmt.Print(strings.Repeat("x", 1<<20))
+			}
+		case slices.Contains([]string{"values", "deep", "endless", "invalid"}, how) && m.Method == "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, oneTool)
 		case m.Method != "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)

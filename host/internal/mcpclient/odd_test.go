@@ -295,7 +295,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		part := []byte(strings.Repeat(" ", 1<<20))
-		for sent.Load() < 4*maxBody {
+		for sent.Load() < 4*MaxBytes {
 			n, err := w.Write(part)
 			if sent.Add(int64(n)); err != nil {
 				return
@@ -310,7 +310,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	if b, err := s.Call(t.Context(), "t", json.RawMessage(`{}`), 1000, nil); err == nil {
 		t.Errorf("%s", b)
 	}
-	if n := sent.Load(); n >= 4*maxBody {
+	if n := sent.Load(); n >= 4*MaxBytes {
 		t.Errorf("%d bytes were read", n)
 	}
 }
@@ -344,7 +344,7 @@ func TestMessageReader(t *testing.T) {
 	var said strings.Builder
 	log := hclog.New(&hclog.LoggerOptions{Output: &said, Level: hclog.Warn})
 	next := `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
-	long := io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x\n"+next))
+	long := io.MultiReader(strings.NewReader(strings.Repeat("x", MaxBytes)), strings.NewReader("x\n"+next))
 	got, err := io.ReadAll(&messageReader{r: bufio.NewReader(long), log: &outputLog{server: &Server{cfg: Config{Name: "example"}, log: log}}})
 	if err != nil || string(got) != next || !strings.Contains(said.String(), "too long") || !strings.Contains(said.String(), "example") {
 		t.Errorf("%.100q, %v, and %.300q in the log", got, err, said.String())

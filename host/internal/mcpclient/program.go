@@ -40,7 +40,7 @@ func (c *command) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	t := mcp.IOTransport{Reader: &messageReader{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: maxBody}
+	t := mcp.IOTransport{Reader: &messageReader{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: MaxBytes}
 	return t.Connect(ctx)
 }
 
@@ -77,30 +77,49 @@ type messageReader struct {
 	r    *bufio.Reader
 	log  *outputLog
 	rest []byte // of a message
+	long []byte // the beginning of a line whose rest is skipped
 }
 
 // Read implements io.Reader.
 func (s *messageReader) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
-		line, err := lines.Read(s.r, maxBody)
+		if s.long != nil {
+			if err := lines.Skip(s.r, s.long); err != nil {
+				return 0, err
+			}
+			s.long = nil
+		}
+		line, err := lines.Begin(s.r, MaxBytes)
 		if errors.Is(err, lines.ErrLong) {
 			of := s.log.server
-			of.log.Warn("a message of another server is too long and was passed over", "server", of.cfg.Name, "most_bytes", maxBody)
+			of.log.Warn("a message of another server is too long and was passed over", "server", of.cfg.Name, "most_bytes", MaxBytes)
+			s.rest = ended(refused(line, ErrLong))
+			s.long = line[len(line)-1:]
 			continue
 		}
 		line = bounded(line)
 		switch {
 		case isMessage(line):
-			s.rest = append(bytes.Clone(bytes.TrimSpace(line)), '\n') // the SDK accepts nothing else after one
+			s.rest = ended(line)
 		case err != nil:
 			return 0, err
 		default:
 			_, _ = s.log.Write(line) // which never fails
+			s.rest = ended(refused(line, errUnusable))
 		}
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
+}
+
+// ended returns a message with its end: the SDK accepts nothing else after one. It
+// returns nil for none.
+func ended(message []byte) []byte {
+	if len(message) == 0 {
+		return nil
+	}
+	return append(bytes.Clone(bytes.TrimSpace(message)), '\n')
 }
 
 // Close implements io.Closer; the program's end closes what is read.

@@ -84,13 +84,13 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 		resp.Body = newEventBody(resp.Body)
 	default:
-		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, maxBody)}
+		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, MaxBytes)}
 	}
 	return resp, err
 }
 
-// maxBody bounds an answer, in bytes: an HTTP body, or a line of a program.
-const maxBody = 32 << 20
+// MaxBytes bounds an answer: an HTTP body, or a line of a program.
+const MaxBytes = 32 << 20
 
 // maxLine bounds a logged line, in bytes.
 const maxLine = 2000

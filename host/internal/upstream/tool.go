@@ -73,6 +73,10 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 		return tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not finish within %s", inv.Export, inv.Timeout)
 	case errors.Is(err, mcpclient.ErrManyValues):
 		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s has more than %d values", inv.Export, mcpclient.MaxValues)
+	case errors.Is(err, mcpclient.ErrDeep):
+		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s is nested more than %d levels deep", inv.Export, mcpclient.MaxDepth)
+	case errors.Is(err, mcpclient.ErrLong):
+		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s has more than %s", inv.Export, tool.Bytes(mcpclient.MaxBytes))
 	case errors.As(err, &refusal): // the server's own words
 		return &tool.Error{Code: tool.Failed, Msg: text.OneLine(refusal.Msg, maxErrorChars)}
 	case errors.As(err, &down):
