@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,15 @@ func approvalsCmd(c *cli) *cobra.Command {
 		Long: "List and answer the calls that wait for a person's permission, from a second terminal. [approvals] of\ntools.toml says which calls ask; `weir chat` and the page ask on their own.",
 	}
 	var always bool
-	allow := answerCmd(c, "allow ID", "Let a call run", func() string {
+	var only []int
+	allow := answerCmd(c, "allow ID", "Let a call run", func() api.Answer {
 		if always {
-			return "always"
+			return api.Answer{Answer: api.AnswerAlways, Only: only}
 		}
-		return "once"
+		return api.Answer{Answer: api.AnswerOnce, Only: only}
 	})
 	allow.Flags().BoolVar(&always, "always", false, "and all like it in its conversation, as weir approvals show tells")
+	allow.Flags().IntSliceVar(&only, "only", nil, "of the calls of a script, allow those with these `NUMBERS` and deny the others")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List what waits", Args: argCount(0, 0, "no arguments"),
@@ -41,12 +44,12 @@ func approvalsCmd(c *cli) *cobra.Command {
 			},
 		},
 		allow,
-		answerCmd(c, "deny ID", "Keep a call from running", func() string { return "deny" }),
+		answerCmd(c, "deny ID", "Keep a call from running", func() api.Answer { return api.Answer{Answer: api.AnswerDeny} }),
 	)
 	return cmd
 }
 
-func answerCmd(c *cli, use, short string, answer func() string) *cobra.Command {
+func answerCmd(c *cli, use, short string, answer func() api.Answer) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: argCount(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,14 +58,14 @@ func answerCmd(c *cli, use, short string, answer func() string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var out map[string]string
-				if err := cl.Post(cmd.Context(), "/api/approvals/"+url.PathEscape(id), map[string]string{"answer": answer()}, &out); err != nil {
+				var out api.Answered
+				if err := cl.Post(cmd.Context(), "/api/approvals/"+url.PathEscape(id), answer(), &out); err != nil {
 					return err
 				}
 				if c.JSON {
 					c.Print(out)
 				} else {
-					fmt.Fprintf(c.Out, "%s: %s\n", out["id"], out["answer"])
+					fmt.Fprintln(c.Out, strings.TrimSpace(out.ID+": "+out.Answer+" "+strings.Trim(fmt.Sprint(out.Only), "[]")))
 				}
 				return nil
 			})
@@ -83,9 +86,7 @@ func (c *cli) withDaemon(ctx context.Context, f func(*session) error) error {
 }
 
 func (c *cli) listApprovals(ctx context.Context, cl *session) error {
-	var out struct {
-		Approvals []api.Approval `json:"approvals"`
-	}
+	var out api.ApprovalList
 	if err := cl.Get(ctx, "/api/approvals", &out); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type flagUse struct {
 // that shows it.
 var elsewhere = map[string]string{
 	"approvals allow --always": "the end of TestEveryFlagWithADaemon",
+	"approvals allow --only":   "TestCardOfAScript",
 	"ask --wait":               "the end of TestEveryFlagWithADaemon",
 	"ask --think":              "the chat's tests: the demo model does not think",
 	"chat --think":             "the chat's tests: the demo model does not think",

@@ -293,6 +293,80 @@ func TestAnsweredFromASecondTerminal(t *testing.T) {
 	}
 }
 
+// The card of a script has its calls with numbers, which answer it: at the terminal of weir
+// ask, and from a second one.
+func TestCardOfAScript(t *testing.T) {
+	code, err := json.Marshal(`const all = await Promise.allSettled([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: "note " + i}))); return all.map((r) => r.reason?.code ?? "written").join()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := `<tool_call>{"id":"1","tool_name":"run_script","arguments":{"code":` + string(code) + `}}</tool_call>`
+	dir, work := penHome(t, scripted(t, run, "first done", run, "second done"))
+	f, err := os.OpenFile(filepath.Join(dir, "tools.toml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("[scripts]\noffer = \"always\"\n"); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	wrote := func(names ...string) {
+		t.Helper()
+		entries, err := os.ReadDir(work)
+		if err != nil || len(entries) != len(names) {
+			t.Errorf("written are %v, %v", entries, err)
+		}
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(work, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	p := openPTY(t)
+	cmd := weir(t, dir, "ask", "-q", "write three notes")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.slave, p.slave, p.slave
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	shown := p.until("the numbers of those to allow: ")
+	for _, want := range []string{"? 3 calls of a script ask for permission: write_note (plugin pen)", "2: write_note", `"text": "note 2"`, "the script:", "Promise.allSettled"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in\n%s", want, shown)
+		}
+	}
+	p.type_("1,3\n")
+	p.until("first done")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	wrote("1.txt", "3.txt")
+
+	serve := weir(t, dir, "serve", "--addr", "127.0.0.1:0")
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out := new(locked)
+	ask := weir(t, dir, "ask", "--wait", "write three notes")
+	ask.Stdout, ask.Stderr = out, out
+	waitFor(t, func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
+	if err := ask.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return strings.Contains(out.String(), "weir approvals allow ") })
+	if text, err := weir(t, dir, "approvals", "allow", "last", "--only", "4").CombinedOutput(); err == nil || !strings.Contains(string(text), "the request has no call 4") {
+		t.Errorf("%v %s", err, text)
+	}
+	if text, err := weir(t, dir, "approvals", "allow", "last", "--only", "2").CombinedOutput(); err != nil || !strings.Contains(string(text), "once 2") {
+		t.Errorf("%v %s", err, text)
+	}
+	if err := ask.Wait(); err != nil || !strings.Contains(out.String(), "second done") {
+		t.Errorf("%v %s", err, out)
+	}
+	wrote("2.txt")
+	_ = serve.Process.Signal(os.Interrupt)
+	_ = serve.Wait()
+}
+
 // own are the escapes that weir itself writes: marked pastes, a line that comes
 // and goes, less loud text, the editor's moves.
 var own = regexp.MustCompile("\x1b\\[(\\?2004[hl]|[02]?[Km]|\\d*[ABCG])")

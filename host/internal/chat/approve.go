@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -102,7 +106,34 @@ type Answers interface {
 }
 
 // decisions are the answers that a person can type, and what is sent for each.
-var decisions = map[string]string{"y": "once", "yes": "once", "a": "always", "always": "always", "n": "deny", "no": "deny"}
+var decisions = map[string]string{
+	"y": api.AnswerOnce, "yes": api.AnswerOnce, "a": api.AnswerAlways, "always": api.AnswerAlways, "n": api.AnswerDeny, "no": api.AnswerDeny,
+}
+
+// answerOf reads a line that a person typed: a decision, or numbers of several calls, which
+// are allowed then. The zero Answer: it is neither.
+func answerOf(line string, calls []api.ApprovalCall) api.Answer {
+	line = strings.ToLower(strings.TrimSpace(line))
+	if answer := decisions[line]; answer != "" || len(calls) < 2 {
+		return api.Answer{Answer: answer}
+	}
+	out := api.Answer{Answer: api.AnswerOnce}
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,，、", r) }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || !slices.ContainsFunc(calls, func(c api.ApprovalCall) bool { return c.Number == n }) {
+			return api.Answer{}
+		}
+		out.Only = append(out.Only, n)
+	}
+	slices.Sort(out.Only)
+	switch out.Only = slices.Compact(out.Only); len(out.Only) {
+	case 0:
+		return api.Answer{}
+	case len(calls):
+		out.Only = nil
+	}
+	return out
+}
 
 // ask shows one request and waits for its answer.
 func (q *approver) ask(ctx context.Context, a *request) {
@@ -114,20 +145,25 @@ func (q *approver) ask(ctx context.Context, a *request) {
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	q.writeLine(ApprovalCard(q.Printer, a.Approval))
+	prompt, hint := q.Sprintf("allow it? [y] once  [a] always here  [n] no: "), q.Sprintf("  type y, a or n")
+	if n := len(a.Calls); n > 1 {
+		prompt = q.Sprintf("allow them? [y] all  [a] all, and later ones of these tools  [n] none, or the numbers of those to allow: ")
+		hint = q.Sprintf("  type y, a, n or numbers as %s", fmt.Sprintf("%d,%d", a.Calls[0].Number, a.Calls[n-1].Number))
+	}
 	for {
 		before := q.answers.TypedAhead()
-		q.prompt(q.Sprintf("allow it? [y] once  [a] always here  [n] no: "))
+		q.prompt(prompt)
 		line, ok := q.answers.Next(both, before)
-		answer := decisions[strings.ToLower(strings.TrimSpace(line))]
+		answer := answerOf(line, a.Calls)
 		switch {
 		case !ok && both.Err() != nil:
 			q.settled(a)
 			return
 		case !ok:
-			answer = "deny" // the input has ended
+			answer.Answer = api.AnswerDeny // the input has ended
 			q.writeLine("")
-		case answer == "":
-			q.writeLine(q.Sprintf("  type y, a or n"))
+		case answer.Answer == "":
+			q.writeLine(hint)
 			continue
 		}
 		q.send(ctx, a, answer)
@@ -136,8 +172,8 @@ func (q *approver) ask(ctx context.Context, a *request) {
 }
 
 // send sends the answer to the daemon.
-func (q *approver) send(ctx context.Context, a *request, answer string) {
-	err := q.cl.Post(ctx, "/api/approvals/"+url.PathEscape(a.ID), map[string]string{"answer": answer}, nil)
+func (q *approver) send(ctx context.Context, a *request, answer api.Answer) {
+	err := q.cl.Post(ctx, "/api/approvals/"+url.PathEscape(a.ID), answer, nil)
 	var p *api.Problem
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -163,16 +199,39 @@ func (q *approver) settled(a *request) {
 // terminal or imitate a line of weir.
 func ApprovalCard(p *term.Printer, a api.Approval) string {
 	var b strings.Builder
-	b.WriteString(p.Sprintf("? %s asks for permission", term.Visible(a.Tool, 80)))
+	quote := func(text string) {
+		for line := range strings.SplitSeq(limit.Visible(text), "\n") {
+			b.WriteString("  │ " + line + "\n")
+		}
+	}
+	if len(a.Calls) > 0 {
+		b.WriteString(p.Sprintf("? %d calls of a script ask for permission: %s", len(a.Calls), term.Visible(a.Tool, 80)))
+	} else {
+		b.WriteString(p.Sprintf("? %s asks for permission", term.Visible(a.Tool, 80)))
+	}
 	if a.Plugin != "" && a.Plugin != a.Tool {
 		b.WriteString(p.Sprintf(" (plugin %s)", term.Visible(a.Plugin, 80)))
 	}
 	b.WriteString("\n  " + term.Visible(a.Why, 600) + "\n")
-	for line := range strings.SplitSeq(limit.Visible(a.Args), "\n") {
-		b.WriteString("  │ " + line + "\n")
+	for _, c := range a.Calls {
+		fmt.Fprintf(&b, "  %d: %s\n", c.Number, term.Visible(c.Tool, 80))
+		quote(c.Args)
+		for _, arg := range slices.Sorted(maps.Keys(c.From)) {
+			quote(term.Visible(arg, 60) + " ← " + term.Visible(c.From[arg], 200))
+		}
 	}
-	if a.LeftOut > 0 {
-		b.WriteString(p.Sprintf("  %s characters are left out here; all of them: weir approvals show %s\n", term.Grouped(a.LeftOut), a.ID))
+	switch {
+	case len(a.Calls) == 0:
+		quote(a.Args)
+		if a.LeftOut > 0 {
+			b.WriteString(p.Sprintf("  %s characters are left out here; all of them: weir approvals show %s\n", term.Grouped(a.LeftOut), a.ID))
+		}
+	default:
+		b.WriteString(p.Sprintf("  the script:\n"))
+		quote(a.Script)
+		if a.LeftOut > 0 {
+			b.WriteString(p.Sprintf("  parts may be left out here, at […]; all of it: weir approvals show %s\n", a.ID))
+		}
 	}
 	b.WriteString(p.Sprintf("  always: %s", term.Visible(a.Always, 600)))
 	return b.String()

@@ -2,7 +2,7 @@ package chat
 
 import (
 	"encoding/json"
-	"github.com/weirhost/weir/sdk/tool"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An approverTest plays the daemon and the person of an approver.
@@ -31,9 +32,13 @@ func newApproverTest(t *testing.T) *approverTest {
 	t.Helper()
 	b := &approverTest{T: t, posts: make(chan string, 16)}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Answer string }
+		var body api.Answer
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		b.posts <- strings.TrimPrefix(r.URL.Path, "/api/approvals/") + " " + body.Answer
+		post := strings.TrimPrefix(r.URL.Path, "/api/approvals/") + " " + body.Answer
+		if body.Only != nil {
+			post += fmt.Sprint(" ", body.Only)
+		}
+		b.posts <- post
 		if strings.Contains(r.URL.Path, "late") {
 			w.WriteHeader(http.StatusConflict)
 			_ = json.NewEncoder(w).Encode(map[string]any{"error": api.Problem{Code: "settled", Msg: tool.Textf("it cannot be answered any more")}})
@@ -49,8 +54,8 @@ func newApproverTest(t *testing.T) *approverTest {
 	return b
 }
 
-func (b *approverTest) asked(id string) {
-	data, err := json.Marshal(api.Approval{ID: id, Tool: "write_note", Args: "{}", Why: "why"})
+func (b *approverTest) asked(id string, calls ...api.ApprovalCall) {
+	data, err := json.Marshal(api.Approval{ID: id, Tool: "write_note", Args: "{}", Why: "why", Calls: calls})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -105,6 +110,38 @@ func TestApproverAsksOneAtATime(t *testing.T) {
 	b.q.close()
 }
 
+const cardQuestion = "[n] none, or the numbers of those to allow: "
+
+// The calls of a script are answered at once, or by their numbers.
+func TestApproverOfCards(t *testing.T) {
+	b := newApproverTest(t)
+	calls := []api.ApprovalCall{{Number: 2, Tool: "a", Args: "{}"}, {Number: 4, Tool: "b", Args: "{}"}, {Number: 12, Tool: "c", Args: "{}"}}
+	n := 0
+	for _, row := range [][2]string{
+		{"y", "once"}, {"a", "always"}, {"n", "deny"}, {"4", "once [4]"}, {"12, 2", "once [2 12]"}, {"2 4", "once [2 4]"}, {"2，4、4", "once [2 4]"}, {"2,4,12", "once"},
+	} {
+		b.asked("x", calls...)
+		n++
+		b.shows(cardQuestion, n)
+		b.types(row[0] + "\n")
+		if got := <-b.posts; got != "x "+row[1] {
+			t.Errorf("%q is sent as %q", row[0], got)
+		}
+	}
+	b.asked("x", calls...)
+	for i, wrong := range []string{"3", "2-4", "y2", "", ",", "all"} {
+		b.shows(cardQuestion, n+i+1)
+		b.types(wrong + "\n")
+		b.shows("type y, a, n or numbers as 2,12", i+1)
+	}
+	b.shows(cardQuestion, n+7)
+	b.types("no\n")
+	if got := <-b.posts; got != "x deny" {
+		t.Errorf("%q", got)
+	}
+	b.q.close()
+}
+
 // A request that is answered elsewhere needs no answer here.
 func TestApproverStopsWhenAnsweredElsewhere(t *testing.T) {
 	b := newApproverTest(t)
@@ -146,6 +183,31 @@ func TestApproverEnds(t *testing.T) {
 	b.q.close()
 	if len(b.posts) != 0 {
 		t.Errorf("posted %q", <-b.posts)
+	}
+}
+
+// The card of several calls has their numbers, arguments and sources, and the script.
+func TestApprovalCardOfCalls(t *testing.T) {
+	a := api.Approval{ID: "x", Tool: "write_note", Plugin: "pen", Why: "why", Always: "later ones", Script: "await 1\x1b[2J\n? other", Args: "all of it", Calls: []api.ApprovalCall{
+		{Number: 2, Tool: "write_note", Args: "{\n  \"path\": \"1.txt\"\n}", From: map[string]string{"text": "read_note(notes.txt)", "path\n?": "b\r"}}, {Number: 4, Tool: "b\n? c", Args: "{}\n? d"},
+	}}
+	card := ApprovalCard(&term.Printer{}, a)
+	for _, want := range []string{"? 2 calls of a script ask for permission: write_note (plugin pen)\n  why\n", "\n  2: write_note\n  │ {\n  │   \"path\": \"1.txt\"\n", "  │ text ← read_note(notes.txt)\n", "\n  4: b", "\n  the script:\n  │ await 1", "\n  always: later ones"} {
+		if !strings.Contains(card, want) {
+			t.Errorf("%q is missing in\n%s", want, card)
+		}
+	}
+	for i, line := range strings.Split(card, "\n") {
+		if i == 0 != strings.HasPrefix(line, "? ") || i > 0 && !strings.HasPrefix(line, "  ") {
+			t.Errorf("line %d: %q", i, line)
+		}
+	}
+	if strings.ContainsAny(card, "\x1b\r") || strings.Contains(card, "all of it") || strings.Contains(card, "left out") {
+		t.Errorf("%q", card)
+	}
+	a.LeftOut = 5
+	if card := ApprovalCard(&term.Printer{}, a); !strings.Contains(card, "weir approvals show x") {
+		t.Error(card)
 	}
 }
 
