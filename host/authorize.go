@@ -48,6 +48,21 @@ func (s *Session) authorize(ctx context.Context, t *boundTool, c tool.Call, args
 	return a, msg.ToolError(s.locale, fail)
 }
 
+// SetQuota sets what refuses calls of principals that have used up a quota: of turns, of
+// clients, and those that scripts make. It must be called before the first Session.
+func (h *Host) SetQuota(f func(context.Context, Principal) *tool.Error) { h.quota = f }
+
+// mayBegin returns what keeps an authorized call from running.
+func (s *Session) mayBegin(ctx context.Context, c tool.Call) (fail *tool.Error) {
+	if s.h.quota != nil {
+		fail = s.h.quota(ctx, s.principal)
+	}
+	if fail == nil && s.begin != nil && s.begin(ctx, c) != nil {
+		fail = tool.Errorf(tool.Cancelled, "", "the call was not begun")
+	}
+	return fail
+}
+
 // subject returns what the approval of a call depends on.
 func (t *boundTool) subject() approval.Subject {
 	s := approval.Subject{
@@ -91,8 +106,7 @@ func (t *boundTool) fixEffect(anyHost bool) {
 // Forget deletes the remembered approvals of a conversation that was deleted.
 func (h *Host) Forget(p Principal, conversation string) { h.memory.Forget(string(p), conversation) }
 
-// ForgetAll deletes all remembered approvals of a principal whose conversations
-// were deleted.
+// ForgetAll deletes all remembered approvals of a principal whose conversations were deleted.
 func (h *Host) ForgetAll(p Principal) { h.memory.ForgetPrincipal(string(p)) }
 
 // scopeKey names the scope in which archived text can be read back: the

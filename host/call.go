@@ -57,8 +57,8 @@ func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool
 	if fail != nil {
 		return tool.Result{Err: fail, Approval: approval}, false
 	}
-	if s.begin != nil && s.begin(ctx, c) != nil {
-		return tool.Result{Err: tool.Errorf(tool.Cancelled, "", "the call was not begun"), Approval: approval}, false
+	if fail := s.mayBegin(ctx, c); fail != nil {
+		return tool.Result{Err: fail, Approval: approval}, false
 	}
 	// Run the tool, or take its answer from the cache.
 	a, stats, fail, stale := s.answer(ctx, t, c, input)

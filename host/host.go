@@ -42,10 +42,11 @@ type Host struct {
 	log       hclog.Logger
 	engines   atomic.Pointer[runner.Engines]
 	archive   archive.Store
-	callLog   CallLog        // nil: none
-	builtin   history.Tools  // load_tool_history and search_tool_history
-	meaning   *memory.Memory // vectors and summaries of results
-	temp      string         // folder of a temporary archive; empty: none
+	callLog   CallLog                                      // nil: none
+	quota     func(context.Context, Principal) *tool.Error // nil: none
+	builtin   history.Tools                                // load_tool_history and search_tool_history
+	meaning   *memory.Memory                               // vectors and summaries of results
+	temp      string                                       // folder of a temporary archive; empty: none
 	answers   *answer.Cache
 	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index

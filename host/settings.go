@@ -52,7 +52,7 @@ type Settings struct {
 	Sandbox Sandbox
 	// Loaded bounds the estimated memory of idle plugins, including idle worker
 	// processes; the least recently used are unloaded first and loaded again at
-	// their next call. The one used last stays. 0: DefaultLoaded; negative: no bound.
+	// their next call. The one used last stays. 0: runner.DefaultLoaded; negative: no bound.
 	Loaded tool.Bytes
 	// Parallel bounds the guests that run at the same time; one plugin can use a
 	// quarter of them, at least 2. Short calls that queue for one process count as
@@ -88,20 +88,6 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// DefaultSummariseOver is the default of SummariseOver, in characters.
 	DefaultSummariseOver = 20000
-	// DefaultLoaded is the default of Loaded, in bytes.
-	DefaultLoaded = runner.DefaultLoaded
-)
-
-// Defaults of Workers.
-const (
-	// DefaultWaiting is how many worker processes wait for calls.
-	DefaultWaiting = runner.DefaultWaiting
-	// DefaultIdle is how long a worker process waits for a call before it ends.
-	DefaultIdle = runner.DefaultIdle
-	// DefaultCompileCPU is the CPU time for compiling a module.
-	DefaultCompileCPU = runner.DefaultCompileCPU
-	// DefaultCompileMemory is the memory for compiling a module, in bytes.
-	DefaultCompileMemory = runner.DefaultCompileMemory
 )
 
 // Sandbox says how plugins run. The zero Sandbox works.

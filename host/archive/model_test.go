@@ -205,18 +205,18 @@ func (m *model) checkTexts(rt *rapid.T) {
 				want[e.Full+"\x00"+string(e.Raw)] = len(e.Full) + len(e.Raw)
 			}
 		}
-		var n, bytes int
-		if err := m.s.db.QueryRowContext(m.t.Context(), "SELECT count(*), coalesce(sum(encoding), 0) FROM result_texts WHERE owner = ?", sc.Principal).Scan(&n, &bytes); err != nil || n != len(want) {
+		var n, packed, bytes, plain int
+		if err := m.s.db.QueryRowContext(m.t.Context(), "SELECT count(*), coalesce(sum(encoding), 0), coalesce(sum(stored_bytes), 0) FROM result_texts WHERE owner = ?", sc.Principal).Scan(&n, &packed, &bytes); err != nil || n != len(want) {
 			rt.Fatalf("%s has %d texts, want %d: %v", sc.Principal, n, len(want), err)
-		}
-		if bytes > 0 {
-			continue // some are compressed
-		}
-		for _, size := range want {
-			bytes += size
 		}
 		if got, _, err := m.s.Usage(m.t.Context(), sc.Principal); err != nil || got != int64(bytes) {
 			rt.Fatalf("%s uses %d bytes, want %d: %v", sc.Principal, got, bytes, err)
+		}
+		for _, size := range want {
+			plain += size
+		}
+		if packed == 0 && bytes != plain {
+			rt.Fatalf("%s uses %d bytes, want %d", sc.Principal, bytes, plain)
 		}
 	}
 }

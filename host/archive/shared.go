@@ -61,7 +61,7 @@ func deleteIn(ctx context.Context, tx *sql.Tx, principal, where string, args ...
 
 // textBytes returns the bytes that the texts of a principal use on disk.
 func textBytes(ctx context.Context, q sqlite.Querier, principal string) (bytes int64, err error) {
-	err = q.QueryRowContext(ctx, "SELECT coalesce(sum(stored_bytes), 0) FROM result_texts WHERE owner = ?", principal).Scan(&bytes)
+	err = q.QueryRowContext(ctx, "SELECT coalesce((SELECT bytes FROM result_sizes WHERE owner = ?), 0)", principal).Scan(&bytes)
 	return bytes, err
 }
 

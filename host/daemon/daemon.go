@@ -97,6 +97,12 @@ func New(cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d.meter = usage.NewMeter(d.store, clock, d.log)
+	cfg.Host.SetQuota(func(ctx context.Context, p host.Principal) *tool.Error {
+		if err := d.meter.CheckArchive(ctx, d.current.Account(string(p), tool.En)); err != nil {
+			return refused(err, tool.En, d.log) // the session translates it
+		}
+		return nil
+	})
 	d.calls = usage.NewCallLog(d.store, d.log)
 	d.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Known: d.knows, Now: d.now, Logger: d.log,

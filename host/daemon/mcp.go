@@ -150,21 +150,21 @@ func (m *mcpClients) admit(principal string) (end func(), err error) {
 	locale := m.localeOf(principal)
 	request, err := m.meter.Begin(context.Background(), m.current.Account(principal, locale))
 	if err != nil {
-		return nil, m.refused(err, locale)
+		return nil, refused(err, locale, m.log)
 	}
 	done, err := m.admission.Attend()
 	if err != nil {
 		request.End()
-		return nil, m.refused(err, locale)
+		return nil, refused(err, locale, m.log)
 	}
 	return func() { done(); request.End() }, nil
 }
 
 // refused returns the error that a model reads when its call may not begin. An
 // internal error is logged.
-func (m *mcpClients) refused(err error, locale tool.Locale) *tool.Error {
+func refused(err error, locale tool.Locale, log hclog.Logger) *tool.Error {
 	if _, ok := errors.AsType[*api.Problem](err); !ok {
-		m.log.Error("a call could not be counted", "error", err)
+		log.Error("a call could not be counted", "error", err)
 	}
 	p, code := asProblem(err).In(locale), tool.Failed
 	if p.Quota != nil {

@@ -186,6 +186,22 @@ func (m *Meter) archiveUsage(ctx context.Context, a Account) (int64, time.Time, 
 	return m.store.ArchiveUsage(ctx, a.Principal)
 }
 
+// CheckArchive returns an error like that of Begin if the results of the account fill its
+// quota. Each call asks: it exceeds the quota by its own result at most.
+func (m *Meter) CheckArchive(ctx context.Context, a Account) error {
+	bytes, freeAt, err := m.archiveUsage(ctx, a)
+	if err != nil {
+		return err
+	}
+	q, now := Quota{ArchiveBytes: a.Quota.ArchiveBytes}, m.now()
+	for _, s := range q.states(usedNow{today: &store.DayUsage{}, bytes: bytes, freeAt: freeAt}, now) {
+		if s.Exhausted() {
+			return rejection(s, now).In(a.Locale)
+		}
+	}
+	return nil
+}
+
 // checkTokens returns an error like that of Begin if the account has no tokens or
 // money left for the next reply of a model.
 func (m *Meter) checkTokens(ctx context.Context, a Account) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -62,16 +63,16 @@ func (s Settings) WithDefaults() Settings {
 	def(&s.Approvals.Default, string(approval.Ask))
 	def(&s.Approvals.Network, string(approval.Auto))
 	def(&s.Approvals.Timeout, Duration(approval.DefaultTimeout))
-	def(&s.Sandbox.Loaded, ByteLimit(host.DefaultLoaded))
+	def(&s.Sandbox.Loaded, ByteLimit(runner.DefaultLoaded))
 	def(&s.MCP.MaxSessions, mcpserver.DefaultMaxSessions)
 	if s.MCP.PerUser == 0 && s.MCP.MaxSessions > 0 {
 		s.MCP.PerUser = max(s.MCP.MaxSessions/4, 1)
 	}
 	def(&s.MCP.SessionIdle, Duration(mcpserver.DefaultIdle))
-	def(&s.Sandbox.Waiting, host.DefaultWaiting)
-	def(&s.Sandbox.Idle, Duration(host.DefaultIdle))
-	def(&s.Sandbox.CompileCPU, Duration(host.DefaultCompileCPU))
-	def(&s.Sandbox.CompileMemory, host.DefaultCompileMemory)
+	def(&s.Sandbox.Waiting, runner.DefaultWaiting)
+	def(&s.Sandbox.Idle, Duration(runner.DefaultIdle))
+	def(&s.Sandbox.CompileCPU, Duration(runner.DefaultCompileCPU))
+	def(&s.Sandbox.CompileMemory, runner.DefaultCompileMemory)
 	s.Scripts = s.Scripts.WithDefaults()
 	s.Agent = s.Agent.WithDefaults(s.Locale)
 	s.Agents = maps.Clone(s.Agents)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -19,7 +19,7 @@ func TestByteLimit(t *testing.T) {
 		}
 		d := s.WithDefaults()
 		if want == 0 {
-			want = ByteLimit(host.DefaultLoaded)
+			want = ByteLimit(runner.DefaultLoaded)
 		}
 		if got := d.Host(Paths{}, nil, hclog.NewNullLogger(), "").Loaded; got != tool.Bytes(want) {
 			t.Errorf("%q comes to %v", text, got)
