@@ -18,7 +18,7 @@ fi
 # The types of the page's sources are checked meanwhile; the end says what is wrong.
 types=$(mktemp)
 trap 'rm -f "$types"' EXIT
-node_modules/.bin/tsc -p ../src --incremental --tsBuildInfoFile ../../../../build/page.tsbuildinfo >"$types" 2>&1 &
+node_modules/.bin/tsc -p ../src >"$types" 2>&1 &
 # Playwright needs Node 20; the clients of npm have brought one where the system's is older.
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
 # All files at a time, the longest first: each has its own daemon and browser, which often
