@@ -69,20 +69,20 @@ func (x *Index) Find(query string, count int) []Hit {
 
 // FindAmong returns what Find returns, of the tools at the places that among accepts.
 func (x *Index) FindAmong(query string, count int, among func(tool int) bool) []Hit {
-	hits, _ := x.find(query, count, among)
+	hits, _ := x.search(query, count, among)
 	return hits
 }
 
 // Explain returns what FindAmong returns, with the reasons.
 func (x *Index) Explain(query string, count int, among func(tool int) bool) []Hit {
-	hits, concepts := x.find(query, count, among)
+	hits, concepts := x.search(query, count, among)
 	for i := range hits {
 		hits[i].Reasons = x.reasons(int32(hits[i].Tool), concepts)
 	}
 	return hits
 }
 
-func (x *Index) find(query string, count int, among func(tool int) bool) ([]Hit, []concept) {
+func (x *Index) search(query string, count int, among func(tool int) bool) ([]Hit, []concept) {
 	query, count = ends(query), max(count, 0)
 	concepts := x.concepts(query)
 	scores := x.score(concepts, areKeywords(query), seeks(query))
@@ -132,7 +132,7 @@ func (x *Index) concepts(query string) []concept {
 
 func (x *Index) concept(word, stem string) concept {
 	c := concept{word: word, id: -1}
-	if id, ok := x.terms[stem]; ok {
+	if id, ok := x.term(stem); ok {
 		c.id = id
 	}
 	c.add(x, stem, 1)
@@ -149,7 +149,7 @@ func (x *Index) concept(word, stem string) concept {
 
 // add adds a word that can mean the concept, if a tool has it.
 func (c *concept) add(x *Index, stem string, weight float64) {
-	id, ok := x.terms[stem]
+	id, ok := x.term(stem)
 	if !ok || len(x.postings[id]) == 0 {
 		return
 	}
@@ -273,7 +273,7 @@ func (x *Index) score(concepts []concept, keywords, seeks bool) scored {
 		touched, most = touched[:0], 0
 		for _, v := range c.variants {
 			matched[v.id] = max(matched[v.id], float32(v.weight))
-			isChinese := !isLatin(x.words[v.id])
+			isChinese := !isLatin(x.words[v.id].text)
 			for _, p := range x.postings[v.id] {
 				if best[p.tool] == 0 {
 					touched = append(touched, p.tool)
@@ -362,7 +362,7 @@ func (x *Index) reasons(tool int32, concepts []concept) []Reason {
 			p := x.postings[v.id][i]
 			w := float64(p.weight)
 			if score := v.weight * v.rarity * w * (1 + x.set.saturate) / (x.set.saturate + w); score > best.Score {
-				best = Reason{c.word, x.words[v.id], nil, score}
+				best = Reason{c.word, x.words[v.id].text, nil, score}
 				for f, name := range fieldNames {
 					if p.in&(1<<f) != 0 {
 						best.Fields = append(best.Fields, name)

@@ -75,11 +75,10 @@ type posting struct {
 
 // An Index holds tools to search in. It is safe for concurrent use.
 type Index struct {
-	set      settings
-	tools    []Tool
-	terms    map[string]int32
-	words    []string // of the terms
-	postings [][]posting
+	set   settings
+	tools []Tool
+	lexicon
+	postings [][]posting // of the words that are terms, by their places
 	rarity   []float64
 	highest  float64 // the rarity of a word that no tool has
 	names    nameTable
@@ -107,10 +106,10 @@ const maxReaders, leastRead = 4, 200
 func readAll(tools []Tool, set settings, readers int) *builder {
 	size := max((len(tools)+readers-1)/readers, leastRead)
 	x := Index{set: set, tools: tools, inNames: make([][]int32, len(tools)), order: make([][]int32, len(tools))}
-	lengths := make([][fields]float64, len(tools))
-	parts := []*builder{newBuilder(x, lengths, 0, min(size, len(tools)))}
+	counts, lengths := make([][]count, len(tools)), make([][fields]float64, len(tools))
+	parts := []*builder{newBuilder(x, counts, lengths, 0, min(size, len(tools)))}
 	for from := size; from < len(tools); from += size {
-		parts = append(parts, newBuilder(x, lengths, from, min(from+size, len(tools))))
+		parts = append(parts, newBuilder(x, counts, lengths, from, min(from+size, len(tools))))
 	}
 	var wg sync.WaitGroup
 	for _, b := range parts[1:] {
@@ -121,6 +120,7 @@ func readAll(tools []Tool, set settings, readers int) *builder {
 	for _, b := range parts[1:] {
 		parts[0].join(b)
 	}
+	parts[0].readers = readers
 	return parts[0]
 }
 
@@ -130,44 +130,37 @@ func (x *Index) Len() int { return len(x.tools) }
 // Tool returns the tool at a place of the list that the index was made of.
 func (x *Index) Tool(i int) Tool { return x.tools[i] }
 
+// term returns the place of a term.
+func (x *Index) term(stem string) (int32, bool) {
+	i, ok := x.find(stem)
+	return i, ok && x.words[i].term
+}
+
 // A builder collects the words of the tools at the places from to to.
 type builder struct {
 	x        *Index
+	readers  int // how many make the postings
 	from, to int
-	words    map[string]int32 // the places in seen
-	seen     []seenWord
-	counts   []count
+	counts   [][]count // of each tool
 	lengths  [][fields]float64
-	sums     [][fields]uint16 // by term, of the tool that is read
-	touched  []int32
-}
-
-// A seenWord is what is known about a word as it is written.
-type seenWord struct {
-	id    int32 // of its term
-	stop  bool
-	plain bool // a description has it
+	reader   int32   // one more for each tool that is read
+	tool     []count // of that tool
 }
 
 // A count is how often a tool has a term in its fields.
 type count struct {
-	id, tool int32
-	in       [fields]uint16
+	id int32
+	in [fields]uint16
 }
 
-// wordsOfTool is about how many different words a tool has, and newWords how many of
-// these no other tool has.
-const wordsOfTool, newWords = 64, 8
+// newWords is about how many words a tool has that no other tool has.
+const newWords = 8
 
-// newBuilder returns a builder for a part of the tools of x. All parts share inNames and
-// order, and lengths, each for its own tools; terms and words are its own.
-func newBuilder(x Index, lengths [][fields]float64, from, to int) *builder {
-	n := to - from
-	x.terms = make(map[string]int32, newWords*n)
-	return &builder{
-		x: &x, from: from, to: to, lengths: lengths,
-		words: make(map[string]int32, newWords*n), counts: make([]count, 0, wordsOfTool*n),
-	}
+// newBuilder returns a builder for a part of the tools of x. All parts share inNames,
+// order, counts and lengths, each for its own tools; the words are its own.
+func newBuilder(x Index, counts [][]count, lengths [][fields]float64, from, to int) *builder {
+	x.lexicon = newLexicon(newWords * (to - from))
+	return &builder{x: &x, from: from, to: to, counts: counts, lengths: lengths, reader: 1}
 }
 
 // read counts the words of the builder's tools.
@@ -179,25 +172,22 @@ func (b *builder) read() {
 
 // join adds what a builder of later tools has counted.
 func (b *builder) join(o *builder) {
-	ids := make([]int32, len(o.x.words)) // in b, by those in o
-	for id, term := range o.x.words {
-		ids[id] = b.term(term)
+	ids := make([]int32, len(o.x.words)) // the places in b, by those in o
+	for i, w := range o.x.words {
+		ids[i] = b.x.place(w.text, false)
+		own := &b.x.words[ids[i]]
+		own.plain, own.term, own.stop = own.plain || w.plain, own.term || w.term, own.stop || w.stop
+		own.tools += w.tools
 	}
-	for word, i := range o.words {
-		w := o.seen[i]
-		if j, ok := b.words[word]; ok {
-			b.seen[j].plain = b.seen[j].plain || w.plain
-			continue
+	for i, w := range o.x.words {
+		if w.id >= 0 {
+			b.x.words[ids[i]].id = ids[w.id]
 		}
-		w.id = ids[w.id]
-		b.words[word] = int32(len(b.seen))
-		b.seen = append(b.seen, w)
-	}
-	for _, c := range o.counts {
-		c.id = ids[c.id]
-		b.counts = append(b.counts, c)
 	}
 	for i := o.from; i < o.to; i++ {
+		for j, c := range b.counts[i] {
+			b.counts[i][j].id = ids[c.id]
+		}
 		for _, list := range [][]int32{b.x.inNames[i], b.x.order[i]} {
 			for j, id := range list {
 				list[j] = ids[id]
@@ -228,10 +218,12 @@ func (b *builder) add(i int, f field, word string) {
 	if w.stop && f != inName {
 		return
 	}
-	sum := &b.sums[w.id]
-	if *sum == ([fields]uint16{}) {
-		b.touched = append(b.touched, w.id)
+	term := &b.x.words[w.id]
+	if term.reader != b.reader {
+		term.reader, term.count = b.reader, int32(len(b.tool))
+		b.tool = append(b.tool, count{id: w.id})
 	}
+	sum := &b.tool[term.count].in
 	most := uint16(1000)
 	if f == inQuestions {
 		most = maxRepeated
@@ -248,40 +240,29 @@ func (b *builder) add(i int, f field, word string) {
 
 // flush stores what was counted for the tool at i.
 func (b *builder) flush(i int) {
-	for _, id := range b.touched {
-		b.counts = append(b.counts, count{id, int32(i), b.sums[id]})
-		b.sums[id] = [fields]uint16{}
+	b.counts[i] = append(slices.Clip(b.counts[i]), b.tool...)
+	for _, c := range b.tool {
+		b.x.words[c.id].tools++
 	}
-	b.touched = b.touched[:0]
+	b.tool = b.tool[:0]
+	b.reader++
 }
 
 // word returns what is known about a word, with a term for it.
-func (b *builder) word(word string) *seenWord {
-	if i, ok := b.words[word]; ok {
-		return &b.seen[i]
+func (b *builder) word(text string) *word {
+	i := b.x.place(text, true)
+	if b.x.words[i].id < 0 {
+		id := b.x.place(stem(b.x.words[i].text), false)
+		b.x.words[id].term = true
+		b.x.words[i].id, b.x.words[i].stop = id, stop[text]
 	}
-	word = strings.Clone(word) // it is a part of a description
-	b.words[word] = int32(len(b.seen))
-	b.seen = append(b.seen, seenWord{id: b.term(stem(word)), stop: stop[word]})
-	return &b.seen[len(b.seen)-1]
-}
-
-// term returns the id of a term.
-func (b *builder) term(term string) int32 {
-	id, ok := b.x.terms[term]
-	if !ok {
-		id = int32(len(b.x.words))
-		b.x.terms[term] = id
-		b.x.words = append(b.x.words, term)
-		b.sums = append(b.sums, [fields]uint16{})
-	}
-	return id
+	return &b.x.words[i]
 }
 
 // plain reports whether a description has this word.
-func (b *builder) plain(word string) bool {
-	i, ok := b.words[word]
-	return ok && b.seen[i].plain
+func (x *Index) plain(word string) bool {
+	i, ok := x.find(word)
+	return ok && x.words[i].plain
 }
 
 // firstSentence splits a description after its first sentence, or its first line.
@@ -306,7 +287,7 @@ func (b *builder) splitNames() {
 	const least = 6
 	for i, t := range b.x.tools {
 		eachWord(t.Name, func(w string) {
-			if len(w) < least || !isLatin(w) || b.plain(w) {
+			if len(w) < least || !isLatin(w) || b.x.plain(w) {
 				return
 			}
 			for _, part := range b.parts(w, 4) {
@@ -334,7 +315,7 @@ func (b *builder) doing(name string) string {
 		verbs = append(verbs, base[:n-1]) // getter
 	}
 	for _, verb := range verbs {
-		if b.plain(verb) {
+		if b.x.plain(verb) {
 			return verb
 		}
 	}
@@ -347,7 +328,7 @@ func (b *builder) parts(word string, most int) []string {
 		return nil
 	}
 	for n := len(word); n >= 3; n-- {
-		if !b.plain(word[:n]) {
+		if !b.x.plain(word[:n]) {
 			continue
 		}
 		if n == len(word) {
@@ -370,52 +351,66 @@ func (b *builder) index() *Index {
 			mean[f] += l[f] / n
 		}
 	}
-	sizes := make([]int32, len(x.words))
-	for _, c := range b.counts {
-		sizes[c.id]++
-	}
-	x.postings = make([][]posting, len(x.words))
-	for id, size := range sizes {
-		x.postings[id] = make([]posting, 0, size)
-	}
-	for _, c := range b.counts {
-		p := posting{tool: c.tool}
-		for f, count := range c.in {
-			if count > 0 {
-				norm := 1 - x.set.length[f] + x.set.length[f]*b.lengths[c.tool][f]/mean[f]
-				p.weight += float32(x.set.weight[f] * float64(count) / norm)
-				p.in |= 1 << f
-			}
-		}
-		x.postings[c.id] = append(x.postings[c.id], p)
-	}
-	for id := range x.postings {
-		x.postings[id] = joinPostings(x.postings[id])
-	}
+	b.post(&mean)
 	x.weighRarity()
 	x.near = newTrigrams(x.words)
 	x.synonyms = synonymTable()
-	known := builder{words: b.words, seen: b.seen} // the rest of b is not needed any more
 	x.names = newNameTable(x.tools, func(word string) bool {
-		return stop[word] || known.plain(word) || x.synonyms[stem(word)] != nil
+		return stop[word] || x.plain(word) || x.synonyms[stem(word)] != nil
 	})
 	return x
 }
 
-// joinPostings sorts postings by tool and joins those of one tool: names that were
-// split come after all others.
-func joinPostings(list []posting) []posting {
-	slices.SortStableFunc(list, func(a, b posting) int { return cmp.Compare(a.tool, b.tool) })
-	out := list[:0]
-	for _, p := range list {
-		if n := len(out); n > 0 && out[n-1].tool == p.tool {
-			out[n-1].weight += p.weight
-			out[n-1].in |= p.in
-			continue
-		}
-		out = append(out, p)
+// post makes the postings, with a part of the terms for each reader.
+func (b *builder) post(mean *[fields]float64) {
+	x, total := b.x, int32(0)
+	for i := range x.words {
+		total += x.words[i].tools
 	}
-	return out
+	x.postings = make([][]posting, len(x.words))
+	room := make([]posting, total)
+	for id := range x.words {
+		n := x.words[id].tools
+		x.postings[id], room = room[:0:n], room[n:]
+	}
+	var wg sync.WaitGroup
+	for part := range b.readers {
+		wg.Go(func() {
+			for i, list := range b.counts {
+				for j := range list {
+					if c := &list[j]; int(c.id)%b.readers == part {
+						x.postings[c.id] = addPosting(x.postings[c.id], b.posting(i, c, mean))
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// posting returns the posting of a count of the tool at i; mean is the length of the fields
+// of all tools.
+func (b *builder) posting(i int, c *count, mean *[fields]float64) posting {
+	p, set := posting{tool: int32(i)}, &b.x.set
+	for f, count := range c.in {
+		if count > 0 {
+			norm := 1 - set.length[f] + set.length[f]*b.lengths[i][f]/mean[f]
+			p.weight += float32(set.weight[f] * float64(count) / norm)
+			p.in |= 1 << f
+		}
+	}
+	return p
+}
+
+// addPosting adds a posting, to that of the same tool if there is one: names that were
+// split are counted after everything else.
+func addPosting(list []posting, p posting) []posting {
+	if n := len(list); n > 0 && list[n-1].tool == p.tool {
+		list[n-1].weight += p.weight
+		list[n-1].in |= p.in
+		return list
+	}
+	return append(list, p)
 }
 
 // weighRarity computes how rare each word is, among tools and among their sources: a

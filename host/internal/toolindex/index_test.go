@@ -289,7 +289,10 @@ func TestSameForEveryNumberOfReaders(t *testing.T) {
 		b := readAll(tools, defaults(), readers)
 		b.splitNames()
 		x := b.index()
-		if !slices.Equal(x.words, want.words) || !reflect.DeepEqual(x.postings, want.postings) || !reflect.DeepEqual(x.inNames, want.inNames) ||
+		same := func(a, b word) bool {
+			return a.text == b.text && a.id == b.id && a.term == b.term && a.stop == b.stop && a.plain == b.plain
+		}
+		if !slices.EqualFunc(x.words, want.words, same) || !reflect.DeepEqual(x.postings, want.postings) || !reflect.DeepEqual(x.inNames, want.inNames) ||
 			!reflect.DeepEqual(x.order, want.order) || !slices.Equal(x.rarity, want.rarity) {
 			t.Errorf("%d readers make another index", readers)
 		}

@@ -8,17 +8,17 @@ import (
 
 // trigrams finds words that are spelled alike.
 type trigrams struct {
-	words []string
+	words []word
 	lists map[string][]int32
 }
 
-func newTrigrams(words []string) trigrams {
+func newTrigrams(words []word) trigrams {
 	t := trigrams{words, map[string][]int32{}}
 	for id, w := range words {
-		if len(w) < 4 || !isLatin(w) {
+		if !w.term || len(w.text) < 4 || !isLatin(w.text) {
 			continue
 		}
-		for _, g := range grams(w) {
+		for _, g := range grams(w.text) {
 			t.lists[g] = append(t.lists[g], int32(id))
 		}
 	}
@@ -55,7 +55,7 @@ func (t trigrams) alike(word string, most int) []related {
 	}
 	var out []related
 	for _, id := range some {
-		other := t.words[id]
+		other := t.words[id].text
 		if other[0] != word[0] {
 			continue
 		}

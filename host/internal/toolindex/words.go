@@ -56,10 +56,11 @@ func eachWord(text string, yield func(word string)) {
 	}
 }
 
-// plainEnd returns where the word at i ends if it has small Latin letters alone, else i.
+// plainEnd returns where the word at i ends if it has small Latin letters and digits
+// alone, else i.
 func plainEnd(text string, i int) int {
 	end := i
-	for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
+	for end < len(text) && ('a' <= text[end] && text[end] <= 'z' || '0' <= text[end] && text[end] <= '9') {
 		end++
 	}
 	if end < len(text) && (text[end] >= utf8.RuneSelf || wordRune(rune(text[end]))) {
