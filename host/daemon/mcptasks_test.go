@@ -135,6 +135,19 @@ func TestTasksOfScripts(t *testing.T) {
 	}
 }
 
+// TestSomeCallsOfATask: the form of a task denies some calls, too; what is no clear no to a
+// field is one.
+func TestSomeCallsOfATask(t *testing.T) {
+	s, work := desk(t, replay.New(), nil)
+	id := s.run(tasksAndForms, strings.Replace(twoNotes, "all(", "allSettled(", 1)).Result.TaskID
+	for key := range s.taskGet(tasksAndForms, id).Result.InputRequests {
+		s.task(tasksAndForms, "tasks/update", id, `{"taskId":"`+id+`","inputResponses":{"`+key+`":{"action":"accept","content":{"answer":"once","deny_1":false,"deny_2":"yes"}}}`)
+	}
+	if r := s.ended(id).Result; r.Status != "completed" || r.Result.IsError || !strings.Contains(r.Result.Content[0].Text, "that were denied: write_note – path: 2.txt") || !there(t, filepath.Join(work, "1.txt")) || there(t, filepath.Join(work, "2.txt")) {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestAnswersOfTasks: a refusal is the script's to read, a script that fails is a result, and
 // one that ends at once is no task.
 func TestAnswersOfTasks(t *testing.T) {

@@ -369,6 +369,71 @@ func TestScriptsOfMCPClientsAsk(t *testing.T) {
 	}
 }
 
+// TestFormOfACard: the form of a client has a field for each call, by which its person denies
+// some of them.
+func TestFormOfACard(t *testing.T) {
+	const code = `await tools.read_note({path: "notes.txt"}); const all = await Promise.allSettled([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: "x"}))); return all.map((r) => r.reason?.code ?? "written").join()`
+	for _, version := range []string{"", "2025-11-25"} {
+		for _, tt := range []struct {
+			answer string
+			denied bool
+			want   string
+		}{
+			{"once", true, "written,denied,written"}, {"always", true, "written,denied,written"},
+			{"once", false, "written,written,written"}, {"deny", false, "denied,denied,denied"},
+		} {
+			s, work := desk(t, replay.New(), nil)
+			put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
+			c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					var schema struct {
+						Required   []string
+						Properties map[string]struct {
+							Type, Title, Description string
+							Default                  *bool
+						}
+					}
+					text, err := json.Marshal(r.Params.RequestedSchema)
+					if err != nil || json.Unmarshal(text, &schema) != nil || len(schema.Properties) != 4 || len(schema.Required) != 1 {
+						t.Errorf("the form is %s", text)
+					}
+					out := map[string]any{"answer": tt.answer}
+					for name, p := range schema.Properties {
+						if name == "answer" {
+							continue
+						}
+						if p.Type != "boolean" || p.Default == nil || *p.Default || !strings.HasSuffix(p.Title, ": write_note") || !strings.Contains(p.Description, ".txt") || !strings.Contains(r.Params.Message, `"number": `+strings.TrimPrefix(name, "deny_")) {
+							t.Errorf("%s is %+v", name, p)
+						}
+						if strings.Contains(p.Description, "2.txt") {
+							out[name] = tt.denied
+						}
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: out}, nil
+				},
+			})
+			session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withToken(testToken)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool.RunScript, Arguments: map[string]any{"code": code}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := r.Content[0].(*mcp.TextContent).Text
+			if !strings.Contains(text, tt.want) || strings.Contains(tt.want, "denied") != strings.Contains(text, "[calls of the script that were denied: write_note – path: ") {
+				t.Errorf("%q %+v: %s", version, tt, text)
+			}
+			if tt.want == "written,denied,written" && (!there(t, filepath.Join(work, "1.txt")) || there(t, filepath.Join(work, "2.txt"))) {
+				t.Errorf("%q %+v: other notes were written", version, tt)
+			}
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestGrantedScriptsOfMCPClientsAsk: the calls of a granted script ask the person of an MCP
 // client, as those of run_script do.
 func TestGrantedScriptsOfMCPClientsAsk(t *testing.T) {

@@ -5,11 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // An asker lets the client's person decide about one call. It is the call's own
@@ -40,11 +44,11 @@ func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answe
 		if err != nil {
 			return approval.Answer{}, err
 		}
-		return verdict(answer), nil
+		return verdict(answer, r), nil
 	}
 	key := keyOf(r)
 	if answer, ok := a.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
-		return verdict(answer), nil
+		return verdict(answer, r), nil
 	}
 	a.wanted = mcp.InputRequestMap{key: question}
 	return approval.Answer{}, approval.ErrNoPerson
@@ -56,37 +60,56 @@ func keyOf(r approval.Request) string {
 	return "approve-" + hex.EncodeToString(sum[:16])
 }
 
+// maxFields bounds the calls that a form has fields for, and maxField the characters of one.
+const maxFields, maxField = 50, 100
+
+// fieldOf names the field of a form that denies a call.
+func fieldOf(number int) string { return "deny_" + strconv.Itoa(number) }
+
 // question is the form that the client shows.
 func (u *user) question(r approval.Request) *mcp.ElicitParams {
 	t := textsIn(u.locale())
-	text := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
+	message := r.Tool + "\n" + r.Why + "\n" + string(r.Args)
 	if card := u.s.cfg.Card; card != nil {
-		text = card(r)
+		message = card(r)
 	}
-	schema, err := json.Marshal(map[string]any{
-		"type": "object", "required": []string{"answer"},
-		"properties": map[string]any{"answer": map[string]any{
-			"type": "string", "title": t.answer, "enum": []string{"once", "always", "deny"},
-			"enumNames": []string{t.once, t.always + r.Always, t.deny}, "description": t.answers,
-		}},
-	})
-	if err != nil { // plain data always marshals
-		schema = json.RawMessage(`{"type":"object"}`)
+	fields := map[string]any{"answer": map[string]any{
+		"type": "string", "title": t.answer, "enum": []string{"once", "always", "deny"},
+		"enumNames": []string{t.once, t.always + r.Always, t.deny}, "description": t.answers,
+	}}
+	if len(r.Calls) > 1 && len(r.Calls) <= maxFields {
+		for _, c := range r.Calls { // by which one is denied: a client may leave out what its person has not touched
+			fields[fieldOf(c.Number)] = map[string]any{
+				"type": "boolean", "default": false, "title": fmt.Sprintf(t.but, c.Number, text.OneLine(limit.Visible(c.Tool), maxField)),
+				"description": text.OneLine(limit.Visible(string(c.Args)), maxField),
+			}
+		}
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: json.RawMessage(schema)}
+	schema, _ := json.Marshal(map[string]any{"type": "object", "required": []string{"answer"}, "properties": fields}) // plain data always marshals
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 }
 
-// verdict reads an answer. Whatever is not a clear yes is a no.
-func verdict(r *mcp.ElicitResult) approval.Answer {
+// verdict reads an answer to r. Whatever is not a clear yes is a no. An answer that denies some
+// calls says nothing of later ones.
+func verdict(e *mcp.ElicitResult, r approval.Request) approval.Answer {
 	out := approval.Answer{By: "by MCP"}
-	if r.Action != "accept" {
+	if e.Action != "accept" {
 		return out
 	}
-	switch r.Content["answer"] {
+	switch e.Content["answer"] {
 	case "once":
 		out.Verdict = approval.Once
 	case "always":
 		out.Verdict = approval.Always
+	}
+	only := []int{}
+	for _, c := range r.Calls {
+		if denied, given := e.Content[fieldOf(c.Number)]; !given || denied == false {
+			only = append(only, c.Number)
+		}
+	}
+	if len(only) < len(r.Calls) && out.Verdict != approval.Refuse {
+		out.Verdict, out.Only = approval.Once, only
 	}
 	return out
 }

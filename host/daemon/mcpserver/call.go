@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,7 +151,7 @@ func (u *user) part(r tool.Result, i int, p tool.Blob) mcp.Content {
 		uri = partURI(r.Ref.UUID, i)
 		if len(p.Data) > maxInline || isKind(p.MIME, "text") || p.MIME == "application/json" { // which would be text without a limit
 			size := int64(len(p.Data))
-			return &mcp.ResourceLink{URI: uri, Name: orElse(p.Name, r.Tool), MIMEType: p.MIME, Size: &size}
+			return &mcp.ResourceLink{URI: uri, Name: cmp.Or(p.Name, r.Tool), MIMEType: p.MIME, Size: &size}
 		}
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
@@ -53,19 +54,11 @@ func (x *session) connected() (Connected, bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return Connected{Principal: x.user.principal, Name: oneLine(p.ClientInfo.Name), Version: oneLine(p.ClientInfo.Version), Began: x.began, Last: x.last}, x.open
+	return Connected{Principal: x.user.principal, Name: text.OneLine(limit.Visible(p.ClientInfo.Name), mostName), Version: text.OneLine(limit.Visible(p.ClientInfo.Version), mostName), Began: x.began, Last: x.last}, x.open
 }
 
 // working reports whether a request or a stream of the session is open.
 func (x *session) working() bool {
 	_, idle := x.idle()
 	return !idle
-}
-
-func oneLine(text string) string {
-	text = limit.Visible(text)
-	if r := []rune(text); len(r) > mostName {
-		return string(r[:mostName-1]) + "…"
-	}
-	return text
 }

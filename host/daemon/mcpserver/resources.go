@@ -97,8 +97,7 @@ func (u *user) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.Rea
 // missing is the protocol's error for what is not there, in our words.
 func (u *user) missing(uri, why string) error {
 	err := mcp.ResourceNotFoundError(uri)
-	var e *jsonrpc.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		e.Message = why
 	}
 	return err

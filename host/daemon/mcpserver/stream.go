@@ -260,10 +260,8 @@ func (st *stream) pass(text []byte) error {
 		if ok = ok && err == nil; !ok {
 			break
 		}
-		if req, is := msg.(*jsonrpc.Request); is && req.IsCall() {
-			if req.Method != "subscriptions/listen" && !st.waits(req.ID) { // whose answer is its end
-				ids[req.ID] = true
-			}
+		if req, is := msg.(*jsonrpc.Request); is && req.IsCall() && req.Method != "subscriptions/listen" && !st.waits(req.ID) { // whose answer is its end
+			ids[req.ID] = true
 		}
 	}
 	switch {
@@ -285,9 +283,7 @@ func (st *stream) pass(text []byte) error {
 	return err
 }
 
-// messages are those of a line; not ok: there are none or too many, or there may not be
-// several.
-// They go to the SDK apart while the client's revision, by which it takes batches, may
+// messages are those of a line; not ok: there are none, too many, or more than allowed. They go to the SDK apart while the client's revision, by which it takes batches, may
 // still be on its way to it.
 func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
 	if text[0] != '[' {

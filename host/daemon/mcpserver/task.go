@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/journal"
@@ -116,7 +117,10 @@ func (u *user) offerTasks() error {
 				return nil, err
 			}
 			if answer, ok := p.Responses[cardKey(s)].(*mcp.ElicitResult); ok && len(s.Card) > 0 {
-				err = u.s.cfg.Scripts.Runs.Decide(ctx, u.principal, s.ID, s.Verdicts(verdict(answer)))
+				var r approval.Request
+				if r, err = s.Request(u.s.now()); err == nil {
+					err = u.s.cfg.Scripts.Runs.Decide(ctx, u.principal, s.ID, s.Verdicts(verdict(answer, r)))
+				}
 			}
 			return acknowledge(err)
 		}),

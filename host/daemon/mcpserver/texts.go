@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -21,7 +20,7 @@ type texts struct {
 
 	kept, part, blob string // templates of resources
 
-	answer, answers, once, always, deny string // of a form
+	answer, answers, once, always, deny, but string // of a form
 }
 
 func textsIn(l tool.Locale) texts {
@@ -50,7 +49,7 @@ var (
 		blob:       "An image or another blob of an earlier result, counted from 0.",
 		unreadable: "the archive cannot be read; the daemon's log says why",
 		answer:     "May it run?", answers: "once: this call. always: see its label. deny: it does not run.",
-		once: "Yes, this once", always: "Yes, always: ", deny: "No",
+		once: "Yes, this once", always: "Yes, always: ", deny: "No", but: "But not %d: %s",
 	}
 	textsZh = texts{
 		instructions: "这里的每个工具都声明了自己最多显示多少结果。省略的部分都有存档：缺口处的提示说明省略了多少、依据哪条限制，" +
@@ -70,10 +69,8 @@ var (
 		blob:       "先前某个结果中的图像或其他二进制部分，从 0 开始编号。",
 		unreadable: "无法读取存档；原因见守护进程的日志",
 		answer:     "是否允许运行？", answers: "once：仅此一次。always：见其标签。deny：不运行。",
-		once: "允许这一次", always: "始终允许：", deny: "拒绝",
+		once: "允许这一次", always: "始终允许：", deny: "拒绝", but: "但不包括 %d：%s",
 	}
 )
-
-func orElse(s, other string) string { return cmp.Or(s, other) }
 
 func isKind(mime, kind string) bool { return strings.HasPrefix(strings.ToLower(mime), kind+"/") }
