@@ -81,7 +81,7 @@ func configCmd(c *cli) *cobra.Command {
 func trustCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "trust", Short: "Let the MCP servers that this folder's tools.toml names be started", Args: argCount(0, 0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, l, err := c.settings()
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func trustCmd(c *cli) *cobra.Command {
 			for _, one := range list {
 				c.outf("%s may be started: %s\n", one.Name, config.ServerLine(one))
 			}
-			c.outf("a running daemon takes it up with: weir reload\n")
+			c.models().TellReload(cmd.Context(), p)
 			return nil
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,14 +19,14 @@ func modelCmd(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.models().List(cmd.Context()) },
 	}, modelUseCmd(c), modelTestCmd(c), &cobra.Command{
 		Use: "remove NAME", SuggestFor: []string{"rm", "delete"}, Short: "Remove a configured model from tools.toml", Args: argCount(1, 1, "one model"),
-		RunE: func(_ *cobra.Command, args []string) error { return c.models().Remove(args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.models().Remove(cmd.Context(), args[0]) },
 	})
 	return cmd
 }
 
 // models returns the commands about models.
 func (c *cli) models() *modelcmd.Commands {
-	return &modelcmd.Commands{Printer: c.Printer, Source: c.source(), Load: c.settings, Log: c.options().Logger}
+	return &modelcmd.Commands{Printer: c.Printer, Program: os.Args[0], Source: c.source(), Load: c.settings, Log: c.options().Logger}
 }
 
 func modelUseCmd(c *cli) *cobra.Command {

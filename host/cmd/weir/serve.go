@@ -144,7 +144,7 @@ func (c *cli) banner(ctx context.Context, a *app.App, url string) {
 	if term.IsTerminal(c.Err) {
 		c.errf("  page    %s/#token=%s\n", url, a.Token)
 	} else { // a file or a journal, which others may read
-		c.errf("  page    %s (the token is in %s; `weir open` logs a browser in)\n", url, a.Paths.Token)
+		c.errf("  page    %s (the token is in %s; `%s open` logs a browser in)\n", url, a.Paths.Token, os.Args[0])
 	}
 	c.errf("  config  %s\n  data    %s\n  plugins %s\n  files   %s\n", file, a.Paths.Data, a.Settings.Plugins.Folder[0].Path, a.Address(url, "serve").Workspace)
 	c.models().ShowDefault(ctx, a)
@@ -184,6 +184,6 @@ func (c *cli) tellPlugins(plugins []plugin.Info) {
 		c.errf("          %d more are refused: `weir --json plugin list` lists them with the reasons\n", left)
 	}
 	if waiting > 0 {
-		c.errf("  waiting %d; `weir plugin list` says for what\n", waiting)
+		c.errf("  waiting %d; `%s plugin list` says for what\n", waiting, os.Args[0])
 	}
 }

@@ -3,6 +3,7 @@
 package modelcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
@@ -23,10 +25,23 @@ type Commands struct {
 	*term.Printer
 	// Source finds the configuration.
 	Source config.Source
+	// Program is how this program was called, for commands that are shown to be copied;
+	// "" means weir.
+	Program string
 	// Load reads the configuration; a fault in it is an error.
 	Load func() (config.Paths, config.Loaded, error)
 	// Log returns the logger of the models that are tested.
 	Log func(config.LogSettings) hclog.Logger
+}
+
+func (c *Commands) program() string { return cmp.Or(c.Program, "weir") }
+
+// TellReload prints the command that makes a running daemon read the configuration again.
+// Without a daemon it prints nothing.
+func (c *Commands) TellReload(ctx context.Context, p config.Paths) {
+	if d, _ := client.Find(ctx, client.Files{Address: p.Address, Lock: p.Lock, Token: p.Token}); d != nil {
+		c.Outf("the running daemon takes it up with: %s reload\n", c.program())
+	}
 }
 
 // List prints the configured models, and servers and keys that were found.
@@ -98,6 +113,6 @@ func (c *Commands) ShowDefault(ctx context.Context, a *app.App) {
 		}
 		return
 	}
-	c.Errf("  model   the offline demo: a script, not an AI. weir model use … brings a real one\n")
+	c.Errf("  model   the offline demo: a script, not an AI. %s model use … brings a real one\n", c.program())
 	c.tellFound(c.Err, c.probe(ctx, a.Lookup))
 }

@@ -33,6 +33,7 @@ func (f Flags) given() bool { return f.BaseURL != "" || f.Window != 0 || f.KeyEn
 
 // A source is the configuration file before a command changes it.
 type source struct {
+	paths      config.Paths
 	file, text string
 	settings   config.Settings
 	secrets    config.Lookup
@@ -49,7 +50,7 @@ func (c *Commands) readForEdit() (source, error) {
 		return source{}, err
 	}
 	settings, _ := config.Parse(file, text) // Load has checked it
-	return source{file, text, settings, l.Secrets}, nil
+	return source{p, file, text, settings, l.Secrets}, nil
 }
 
 // Use makes a model the default, and adds it to the configuration if it is not there.
@@ -83,7 +84,8 @@ func (c *Commands) Use(ctx context.Context, arg string, m Flags) error {
 	c.Outf("%s is now the default model (%s)\n", m.Name, file)
 	c.tellKey(now, config.EnvFile(file), old.secrets)
 	c.tellServer(ctx, m.Name, now, old.secrets)
-	c.Outf("try it: weir model test\na running daemon takes it up with: weir reload\n")
+	c.Outf("try it: %s model test\n", c.program())
+	c.TellReload(ctx, old.paths)
 	return nil
 }
 
@@ -137,7 +139,7 @@ func (c *Commands) tellKey(m config.ModelSettings, envFile string, env config.Lo
 }
 
 // Remove removes a configured model that is not the default.
-func (c *Commands) Remove(name string) error {
+func (c *Commands) Remove(ctx context.Context, name string) error {
 	old, err := c.readForEdit()
 	if err != nil {
 		return err
@@ -164,7 +166,8 @@ func (c *Commands) Remove(name string) error {
 		c.Print(map[string]string{"file": file, "removed": name})
 		return nil
 	}
-	c.Outf("%s is removed (%s)\na running daemon takes it up with: weir reload\n", name, file)
+	c.Outf("%s is removed (%s)\n", name, file)
+	c.TellReload(ctx, old.paths)
 	return nil
 }
 
