@@ -388,9 +388,10 @@ func TestPrivateTextOfBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.SetCallLog(log)
+	format := "json"
 	use := func(conversation, name, code string) {
 		t.Helper()
-		err := log.LogCalls(t.Context(), []store.Call{{Scope: archive.Scope{Principal: "me", Conversation: conversation}, Turn: 1, Tool: name, Code: code}})
+		err := log.LogCalls(t.Context(), []store.Call{{Scope: archive.Scope{Principal: "me", Conversation: conversation}, Turn: 1, Tool: name, Format: format, Code: code}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -399,10 +400,13 @@ func TestPrivateTextOfBefore(t *testing.T) {
 	use("gone", "was_here_once", "ok")
 	use("tried", "read_note", "bad_args")
 	use("harmless", "load_tool_history", "ok")
+	use("fetched", "fetch", "ok")
+	format = "" // of what an application kept: its tool is another's, whatever it is called
+	use("kept before", "fetch", "ok")
 	if _, err := h.Session("me", "kept").Ingest(t.Context(), tool.Call{Tool: "theirs"}, []byte("text")); err != nil {
 		t.Fatal(err)
 	}
-	for conversation, asked := range map[string]bool{"read": true, "gone": true, "tried": false, "harmless": false, "kept": true, "new": false} {
+	for conversation, asked := range map[string]bool{"read": true, "gone": true, "tried": false, "harmless": false, "kept": true, "kept before": true, "fetched": false, "new": false} {
 		if r := try(t, h.Session("me", conversation), "fetch", page); (r.Approval != nil) != asked {
 			t.Errorf("%s: %+v", conversation, r.Approval)
 		}

@@ -55,6 +55,11 @@ func (c Call) Cut() (v tool.View, ok bool) {
 	return v, c.View != "" && json.Unmarshal([]byte(c.View), &v) == nil
 }
 
+// Refused reports whether the call was refused before its tool ran.
+func (c Call) Refused() bool {
+	return slices.Contains(refused(), tool.Code(c.Code)) || strings.HasPrefix(c.Code, MalformedCode)
+}
+
 // LogCalls appends to the call log, all calls or none. Created is set to the current
 // time where it is zero.
 func (s *Store) LogCalls(ctx context.Context, calls []Call) error {
@@ -218,7 +223,8 @@ func (s *Store) LatestCalls(ctx context.Context, principal string, before time.T
 
 // RanTools returns the names of the tools that ran in a conversation, or in all of
 // the principal's if the Scope has no conversation. It leaves out calls that were
-// refused before their tool ran. It implements host.CallLog.
+// refused before their tool ran. The name of a tool that another program ran is empty: it
+// has no format, and may have read anything. It implements host.CallLog.
 func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string, err error) {
 	where, args := "principal = ?", []any{sc.Principal}
 	if sc.Conversation != "" {
@@ -244,11 +250,14 @@ func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string,
 	if err != nil {
 		return nil, wrap(ctx, "reading the scripts", err)
 	}
+	// So do the results of a turn that a crash interrupts: the archive has them.
+	args = append(args, args...)
 	for _, code := range refused() {
 		args = append(args, code)
 	}
 	args = append(args, len(MalformedCode), MalformedCode)
-	err = s.db.Each(ctx, "SELECT DISTINCT tool_name FROM tool_calls WHERE "+where+" AND code NOT IN (?, ?, ?, ?) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
+	err = s.db.Each(ctx, "SELECT tool_name FROM tool_result_archive WHERE "+where+
+		" UNION SELECT CASE format WHEN '' THEN '' ELSE tool_name END FROM tool_calls WHERE "+where+" AND code NOT IN (?, ?, ?, ?) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
 		var name string
 		err := row.Scan(&name)
 		names = append(names, name)

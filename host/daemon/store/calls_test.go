@@ -187,3 +187,15 @@ func TestRanToolsOfScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestRanToolsOfResults: a tool whose result is in the archive has run, although a crash
+// kept its call from the log.
+func TestRanToolsOfResults(t *testing.T) {
+	s := openTest(t)
+	putEntry(t, s, archive.Entry{Scope: mine, Tool: "read_file", Full: "text"})
+	for sc, want := range map[Scope][]string{mine: {"read_file"}, {Principal: mine.Principal}: {"read_file"}, {Principal: mine.Principal, Conversation: "other"}: nil, {Principal: "eve"}: nil} {
+		if got, err := s.RanTools(t.Context(), sc); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v: %q %v", sc, got, err)
+		}
+	}
+}

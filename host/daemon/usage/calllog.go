@@ -19,6 +19,15 @@ const writeCalls = 4096
 // maxCalls bounds the calls that wait; further ones are missing in the statistics.
 const maxCalls = 1 << 16
 
+// maxPairs bounds the pairs that a CallLog remembers.
+const maxPairs = 1 << 14
+
+// A pair is a conversation and a tool that was called in it.
+type pair struct {
+	scope archive.Scope
+	tool  string
+}
+
 // A CallStore stores calls and the conversations to which they belong.
 type CallStore interface {
 	LogCalls(ctx context.Context, calls []store.Call) error
@@ -31,7 +40,8 @@ type CallLog struct {
 	store CallStore
 	log   hclog.Logger
 
-	mu      sync.Mutex // guards the fields below but writing
+	mu      sync.Mutex    // guards the fields below but writing
+	ran     map[pair]bool // whose tool is written to have run
 	waiting []store.Call
 	spare   []store.Call // a slice to use again
 	timer   *time.Timer  // of the next Flush; nil: no call waits
@@ -40,14 +50,33 @@ type CallLog struct {
 }
 
 // NewCallLog returns an empty CallLog.
-func NewCallLog(db CallStore, log hclog.Logger) *CallLog { return &CallLog{store: db, log: log} }
+func NewCallLog(db CallStore, log hclog.Logger) *CallLog {
+	return &CallLog{store: db, log: log, ran: map[pair]bool{}}
+}
 
-// Add adds a call, which is written within writeDelay.
+// Add adds a call, which is written within writeDelay. The first call of a tool in a
+// conversation is written when Add returns, before its caller has the result: whether
+// weir asks about a later call depends on the tools that ran, also after a crash.
 func (l *CallLog) Add(c store.Call) {
+	p := pair{c.Scope, c.Tool}
+	if l.add(c, p) || c.Refused() {
+		return
+	}
+	l.Flush()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) >= maxCalls {
-		return
+	if len(l.ran) >= maxPairs {
+		clear(l.ran) // their next calls are written at once, too
+	}
+	l.ran[p] = true
+}
+
+// add adds a call, and reports whether an earlier one of its pair was written.
+func (l *CallLog) add(c store.Call, p pair) (ran bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ran[p] && len(l.waiting) >= maxCalls {
+		return true
 	}
 	l.waiting = append(l.waiting, c)
 	switch {
@@ -56,6 +85,7 @@ func (l *CallLog) Add(c store.Call) {
 	case len(l.waiting) == writeCalls:
 		l.timer.Reset(0)
 	}
+	return l.ran[p]
 }
 
 // Flush writes all waiting calls, and returns when they are written. A failure is

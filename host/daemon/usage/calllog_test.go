@@ -22,6 +22,7 @@ func TestManyCalls(t *testing.T) {
 		l.Add(store.Call{Scope: sc, CallID: fmt.Sprint("call", n), Tool: "echo", Code: "ok", Created: time.UnixMilli(1_800_000_000_000)})
 		n++
 	}
+	add() // the first call of a tool is written at once
 	for range 2 {
 		l.mu.Lock()
 		l.timer = time.AfterFunc(time.Hour, l.Flush) // no write because of the time
@@ -50,5 +51,28 @@ func TestManyCalls(t *testing.T) {
 	}
 	if len(seen) != n {
 		t.Errorf("%d of %d are there", len(seen), n)
+	}
+}
+
+// TestFirstCallIsWritten: that a tool ran in a conversation is on the disk before its caller
+// reads the result: weir asks about what leaves the machine afterwards, also after a crash.
+func TestFirstCallIsWritten(t *testing.T) {
+	db := openStore(t)
+	l := NewCallLog(db, hclog.NewNullLogger())
+	t.Cleanup(l.Flush)
+	for i, tt := range []struct {
+		conversation, tool, code string
+		ran, written             int
+	}{
+		{"c1", "nope", "unknown_tool", 0, 0}, {"c1", "read_file", "denied", 0, 0}, {"c1", "read_file", "failed", 1, 3}, {"c1", "read_file", "ok", 1, 3},
+		{"c2", "read_file", "ok", 1, 5}, {"c1", "fetch_url", "ok", 2, 6},
+	} {
+		sc := archive.Scope{Principal: "ann", Conversation: tt.conversation}
+		l.Add(store.Call{Scope: sc, CallID: fmt.Sprint(i), Tool: tt.tool, Format: "mcp", Code: tt.code, Created: time.UnixMilli(1_800_000_000_000)})
+		names, err := db.RanTools(t.Context(), sc)
+		all, failed := db.Calls(t.Context(), archive.Scope{Principal: "ann", Everywhere: true}, time.Time{})
+		if err != nil || failed != nil || len(names) != tt.ran || len(all) != tt.written {
+			t.Errorf("after call %d: %q, %d written; want %d, %d; %v %v", i, names, len(all), tt.ran, tt.written, err, failed)
+		}
 	}
 }
