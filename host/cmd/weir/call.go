@@ -41,6 +41,9 @@ func callCmd(c *cli) *cobra.Command {
 				if conversation, err = cl.Conversation(cmd.Context(), conversation); err != nil {
 					return err
 				}
+				if raw, err = cl.Arguments(cmd.Context(), args[0], raw, conversation); err != nil {
+					return err
+				}
 				body := map[string]any{"arguments": raw, "conversation_id": conversation, "locale": tool.Locale(locale)}
 				var res api.ToolCallResult
 				if err := cl.Post(cmd.Context(), "/api/tools/"+url.PathEscape(args[0])+"/call", body, &res); err != nil {

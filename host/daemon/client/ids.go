@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -169,4 +170,48 @@ func ambiguous(ids []string, text tool.Text) *api.Problem {
 	}
 	p := &api.Problem{Status: http.StatusBadRequest, Code: msg.Usage, Msg: text}
 	return p.WithHint("give more of it: %s", list)
+}
+
+// mark begins an argument that is the text of an archived result.
+const mark = "@result:"
+
+// Arguments returns the arguments of a call with the whole ids of archived results, of
+// which a person may write a part or Last: in uuid of load_tool_history, and after
+// "@result:". Ids are looked up as by Result.
+func (c *Client) Arguments(ctx context.Context, name string, args json.RawMessage, conversation string) (json.RawMessage, error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(args, &object) != nil {
+		return args, nil // the daemon says what is wrong
+	}
+	changed := false
+	for key, raw := range object {
+		var value string
+		if json.Unmarshal(raw, &value) != nil {
+			continue
+		}
+		given, isRef := strings.CutPrefix(value, mark)
+		if !isRef && (name != tool.LoadHistory || key != "uuid") {
+			continue
+		}
+		given, part, hasPart := strings.Cut(given, "#")
+		if given == "" || strings.ContainsAny(given, " \n") { // a text
+			continue
+		}
+		id, err := c.Result(ctx, given, conversation)
+		if err != nil {
+			return nil, err
+		}
+		if hasPart {
+			id += "#" + part
+		}
+		if isRef {
+			id = mark + id
+		}
+		object[key], _ = json.Marshal(id) // a string always marshals
+		changed = true
+	}
+	if !changed {
+		return args, nil
+	}
+	return json.Marshal(object)
 }
