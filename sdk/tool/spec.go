@@ -7,6 +7,9 @@ import "encoding/json"
 type Spec struct {
 	// Name is unique over all plugins and satisfies ValidName.
 	Name string `json:"name"`
+	// Written is the name that another server gave the tool, from which Name was made;
+	// empty: Name itself. A search takes its words from it.
+	Written string `json:"-"`
 	// Description is at most 1 KiB; DescriptionZh is the same in Chinese, or empty.
 	Description   string `json:"description"`
 	DescriptionZh string `json:"description_zh,omitempty"`

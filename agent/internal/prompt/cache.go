@@ -71,7 +71,7 @@ func (c *Cache) find(specs []tool.Spec) *Kit {
 // sameSpec reports whether two descriptions are equal in everything. Those of one
 // host share their texts, which makes the comparison a few nanoseconds.
 func sameSpec(a, b tool.Spec) bool {
-	return a.Name == b.Name && a.Description == b.Description && a.DescriptionZh == b.DescriptionZh &&
+	return a.Name == b.Name && a.Written == b.Written && a.Description == b.Description && a.DescriptionZh == b.DescriptionZh &&
 		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.ParamsZh, b.ParamsZh) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Script == b.Script && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
 		slices.EqualFunc(a.Examples, b.Examples, func(x, y tool.Example) bool {
 			return x.Ask == y.Ask && x.AskZh == y.AskZh && bytes.Equal(x.Args, y.Args)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -27,7 +28,7 @@ const (
 	maxKind       = 60
 	maxSignature  = 280
 	maxPurpose    = 120
-	maxTable      = 1450
+	maxTable      = 1300
 	maxSourceName = 40
 )
 
@@ -320,7 +321,7 @@ type group struct {
 func Sources(tools []tool.Spec, source func(string) string, l tool.Locale) string {
 	groups := groupBySource(tools, source)
 	table := ""
-	for _, level := range []struct{ words, least int }{{6, 0}, {4, 3}, {3, 5}, {2, 10}, {1, 10}, {0, 1 << 30}} {
+	for _, level := range []struct{ words, least int }{{6, 0}, {4, 3}, {3, 5}, {2, 10}, {1, 10}, {1, 20}, {0, 1 << 30}} {
 		if table = writeSources(groups, level.words, level.least, l); RuneCount(table) <= maxTable {
 			break
 		}
@@ -371,6 +372,22 @@ var plainVerbs = map[string]bool{
 	"fetch": true, "read": true, "write": true, "query": true, "run": true, "by": true, "for": true, "and": true, "the": true, "from": true, "with": true, "all": true, "to": true, "of": true, "in": true,
 }
 
+// nameWords returns the words of a name in lower case: getHTTPStatus_of has four.
+func nameWords(name string) []string {
+	var out []string
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
+		letters, from := []rune(part), 0
+		for i := 1; i < len(letters); i++ {
+			begins := !unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])
+			if unicode.IsUpper(letters[i]) && begins {
+				out, from = append(out, strings.ToLower(string(letters[from:i]))), i
+			}
+		}
+		out = append(out, strings.ToLower(string(letters[from:])))
+	}
+	return out
+}
+
 // groupBySource groups tools, the largest group first.
 func groupBySource(tools []tool.Spec, source func(string) string) []group {
 	var out []group
@@ -384,8 +401,9 @@ func groupBySource(tools []tool.Spec, source func(string) string) []group {
 			out, counts = append(out, group{name: from}), append(counts, map[string]int{})
 		}
 		out[i].tools++
-		for _, word := range strings.FieldsFunc(strings.TrimPrefix(s.Name, from+"__"), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
-			if word = strings.ToLower(word); len(word) < 2 || plainVerbs[word] || strings.EqualFold(word, from) || s.Name == from {
+		own := nameWords(from)
+		for _, word := range nameWords(cmp.Or(s.Written, strings.TrimPrefix(s.Name, from+"__"))) {
+			if len(word) < 2 || plainVerbs[word] || slices.Contains(own, word) {
 				continue
 			}
 			if counts[i][word]++; counts[i][word] == 1 {

@@ -93,7 +93,9 @@ func New(in Input) System {
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
 	if HasTool(in.Tools, tool.RunScript) {
-		parts = append(parts, scriptPart(in, list.declared != nil))
+		if part := scriptPart(in, list.declared != nil); part != "" {
+			parts = append(parts, part)
+		}
 	}
 	if HasTool(in.Tools, LoadTool) {
 		rules := w.archiveRules

@@ -288,6 +288,10 @@ func TestSources(t *testing.T) {
 	if got, want := Sources(specs(2, 1), source, tool.En), "- s000 (2): thing0, act0, act1\n- s001 (1)\n"; got != want {
 		t.Errorf("few sources are %q", got)
 	}
+	camel := []tool.Spec{{Name: "npm_watch__npmtrends", Written: "npmTrends"}, {Name: "npm_watch__npmtrendsof", Written: "npmTrendsOf"}, {Name: "npm_watch__getHTTPScore"}, {Name: "npm_watch__watch_2"}}
+	if got, want := Sources(camel, source, tool.En), "- npm_watch (4): trends, http, score\n"; got != want {
+		t.Errorf("names with capitals are %q", got)
+	}
 	sizes := slices.Repeat([]int{1}, 60)
 	sizes = append(sizes, slices.Repeat([]int{2}, 40)...)
 	sizes = append(sizes, 3, 30)

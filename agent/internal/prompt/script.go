@@ -14,8 +14,8 @@ const scriptShare = 4
 
 // scriptPart declares the tools that a script finds, as many as there is room for: the
 // pinned ones first, the others in their order. Where tools are searched for, the others
-// are not declared: a script searches too. It depends on the tools and the configuration
-// alone.
+// are not declared: a script searches too, as run_script says, and without a pinned tool
+// there is no part. It depends on the tools and the configuration alone.
 func scriptPart(in Input, searched bool) string {
 	w, room := For(in.Locale), in.Budget/scriptShare
 	var lines []string
@@ -32,6 +32,9 @@ func scriptPart(in Input, searched bool) string {
 		} else {
 			left++
 		}
+	}
+	if searched && len(lines) == 0 {
+		return ""
 	}
 	if left > 0 {
 		lines = append(lines, fmt.Sprintf(w.scriptMore, left))

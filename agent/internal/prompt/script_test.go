@@ -73,5 +73,9 @@ func TestScriptPartOfToolsThatAreSearchedFor(t *testing.T) {
 		if n := RuneCount(got); n > 6000 {
 			t.Errorf("native %v: the prompt has %d characters", native, n)
 		}
+		in.Finding.Pinned = nil // run_script itself says how a script searches
+		if got := New(in).Text; strings.Contains(got, "# Scripts") {
+			t.Errorf("native %v: a section without declarations: %s", native, got)
+		}
 	}
 }

@@ -134,6 +134,18 @@ func (c *Commands) explainFound(found []toolfind.Found) {
 	}
 }
 
+// scanLines reads lines, without the byte order mark that some editors begin a file with.
+func scanLines(r io.Reader) *bufio.Scanner {
+	const mark = "\ufeff"
+	in := bufio.NewReader(r)
+	if begin, _ := in.Peek(len(mark)); string(begin) == mark {
+		in.Discard(len(mark))
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxFindLine)
+	return lines
+}
+
 // readTools reads a file with a tool on each line.
 func readTools(path string) ([]toolindex.Tool, error) {
 	f, err := os.Open(path)
@@ -142,8 +154,7 @@ func readTools(path string) ([]toolindex.Tool, error) {
 	}
 	defer f.Close()
 	var out []toolindex.Tool
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, maxFindLine)
+	in := scanLines(f)
 	for n := 1; in.Scan(); n++ {
 		if len(bytes.TrimSpace(in.Bytes())) == 0 {
 			continue
@@ -173,8 +184,7 @@ type findAnswer struct {
 
 // findLines answers each line of standard input with one line, in order.
 func (c *Commands) findLines(ctx context.Context, find findFunc, count int) error {
-	in := bufio.NewScanner(c.In)
-	in.Buffer(nil, maxFindLine)
+	in := scanLines(c.In)
 	out := json.NewEncoder(c.Out)
 	out.SetEscapeHTML(false)
 	bad := 0

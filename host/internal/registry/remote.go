@@ -23,7 +23,7 @@ func RemoteTool(server, name, title, description string, params json.RawMessage,
 		return t, notes, false
 	}
 	t = Tool{Format: FormatMCP, EmptyOK: true, Export: name, Remote: name}
-	t.Spec = tool.Spec{Name: place + "__" + fitName(short, maxToolName-len(place)-len("__"), name)}
+	t.Spec = tool.Spec{Name: place + "__" + fitName(short, maxToolName-len(place)-len("__"), name), Written: name}
 	if t.Spec.Description = thirdPartyText(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", short, place)
 	}

@@ -221,7 +221,7 @@ func (p *Plugin) thirdPartyTool(name string, i int, warn func(string, ...any)) (
 		warn("tool %d of its list, %q, is left out: an earlier one is named %s", i+1, name, full)
 		return Tool{}, false
 	}
-	return Tool{Spec: tool.Spec{Name: full}, Export: call, Format: FormatMCP, Remote: name}, true
+	return Tool{Spec: tool.Spec{Name: full, Written: name}, Export: call, Format: FormatMCP, Remote: name}, true
 }
 
 // thirdPartyText returns the first text that is not empty, without invisible

@@ -95,7 +95,7 @@ func (f *Finder) begin() {
 // same reports whether two tools are found by the same questions.
 func same(a, b plugin.ToolInfo) bool {
 	x, y := a.Spec, b.Spec
-	return a.Plugin == b.Plugin && x.Name == y.Name && x.Description == y.Description && x.DescriptionZh == y.DescriptionZh &&
+	return a.Plugin == b.Plugin && x.Name == y.Name && x.Written == y.Written && x.Description == y.Description && x.DescriptionZh == y.DescriptionZh &&
 		bytes.Equal(x.Params, y.Params) &&
 		slices.EqualFunc(x.Examples, y.Examples, func(a, b tool.Example) bool { return a.Ask == b.Ask && a.AskZh == b.AskZh })
 }
@@ -239,7 +239,7 @@ func textOf(t plugin.ToolInfo) toolmeta.Tool {
 // Indexed returns what a tool is found by. Both languages of its description count.
 func Indexed(t plugin.ToolInfo) toolindex.Tool {
 	out := toolindex.Tool{
-		Name: t.Spec.Name, Server: t.Plugin, Questions: t.Questions, Parameters: t.Spec.Parameters(tool.En),
+		Name: t.Spec.Name, Written: t.Spec.Written, Server: t.Plugin, Questions: t.Questions, Parameters: t.Spec.Parameters(tool.En),
 		Description: strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh),
 	}
 	for _, e := range t.Spec.Examples {

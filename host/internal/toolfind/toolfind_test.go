@@ -55,6 +55,22 @@ func TestFinderFollowsItsTools(t *testing.T) {
 	}
 }
 
+// A tool of another server has a name in lower case, and is found by the words of the name
+// that its server wrote.
+func TestWordsOfTheNameAsItWasWritten(t *testing.T) {
+	var f toolfind.Finder
+	f.Update([]plugin.ToolInfo{
+		{Plugin: "kitchen", Spec: tool.Spec{Name: "kitchen__pickdessertfor", Written: "pickDessertFor", Description: "Serves the guests."}},
+		{Plugin: "kitchen", Spec: tool.Spec{Name: "kitchen__other", Written: "other", Description: "Serves as well."}},
+	})
+	f.Wait()
+	for _, query := range []string{"dessert", "pickDessertFor", "kitchen__pickdessertfor"} {
+		if got := find(t, &f, query, 5, all); !slices.Equal(got, []string{"kitchen__pickdessertfor"}) {
+			t.Errorf("%s finds %q", query, got)
+		}
+	}
+}
+
 // What a caller does not see takes no place in the list, even by its name.
 func TestFinderFindsWhatTheCallerSees(t *testing.T) {
 	var f toolfind.Finder

@@ -17,6 +17,7 @@ import (
 // A Tool is what is known about a tool. Only Name is necessary.
 type Tool struct {
 	Name        string          `json:"name"`
+	Written     string          `json:"-"`                // the name with the capital letters of its author; empty: Name
 	Server      string          `json:"server,omitempty"` // where it comes from: a plugin, an MCP server
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema
@@ -24,6 +25,9 @@ type Tool struct {
 	Tags        []string        `json:"tags,omitempty"`
 	Questions   []string        `json:"questions,omitempty"` // that it would answer, as a model wrote them
 }
+
+// written returns the name whose words count.
+func (t Tool) written() string { return cmp.Or(t.Written, t.Name) }
 
 // A field is a part of a tool.
 type field uint8
@@ -201,7 +205,7 @@ func (b *builder) readTool(i int) {
 	t := b.x.tools[i]
 	lead, rest := firstSentence(t.Description)
 	names, about := params(t.Parameters)
-	texts := [fields]string{t.Name, t.Server, lead, rest, names, about, strings.Join(t.Examples, "\n"), strings.Join(t.Tags, "\n"), strings.Join(t.Questions, "\n")}
+	texts := [fields]string{t.written(), t.Server, lead, rest, names, about, strings.Join(t.Examples, "\n"), strings.Join(t.Tags, "\n"), strings.Join(t.Questions, "\n")}
 	for f, text := range texts {
 		eachWord(text, func(w string) { b.add(i, field(f), w) })
 	}
@@ -286,7 +290,7 @@ func firstSentence(text string) (lead, rest string) {
 func (b *builder) splitNames() {
 	const least = 6
 	for i, t := range b.x.tools {
-		eachWord(t.Name, func(w string) {
+		eachWord(t.written(), func(w string) {
 			if len(w) < least || !isLatin(w) || b.x.plain(w) {
 				return
 			}
@@ -294,7 +298,7 @@ func (b *builder) splitNames() {
 				b.add(i, inName, part)
 			}
 		})
-		if verb := b.doing(t.Name); verb != "" {
+		if verb := b.doing(t.written()); verb != "" {
 			b.add(i, inName, verb)
 		}
 		b.flush(i)

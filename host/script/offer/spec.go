@@ -19,7 +19,7 @@ const about = "Runs a script in JavaScript or TypeScript that calls tools, and r
 
 // aboutZh is the same in Chinese. It is not in the catalogue of package msg, which a host
 // would read whole for it at its start.
-const aboutZh = "运行调用工具的 JavaScript 或 TypeScript 脚本。一个问题需要许多次调用，或一个工具的结果是另一个工具的参数时使用：你只读到脚本返回的内容，每个结果都完整存档。 " +
+const aboutZh = "运行调用工具的 JavaScript 或 TypeScript 脚本。需要许多次调用，或一个工具的结果是另一个的参数时使用：你只读到脚本返回的内容，每个结果都完整存档。 " +
 	"const r = await tools.NAME({…}) 得到一个引用：await r.text()、await r.json()、await r.table()（CSV 或 JSON 的行）、await r.part({lines: \"10-20\", grep: \"…\", pointer: \"/a/0\", head: 5, tail: 5})、r.chars、r.lines、r.uuid。 " +
 	"`${r}` 是不超过 4,000 个字符的文本；把 r 作为工具的参数，就是它的全文。 " +
 	"await Promise.all([…]) 同时调用。失败的调用抛出错误，带有 code、message 和 hint。 " +
