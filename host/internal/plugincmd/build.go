@@ -59,6 +59,11 @@ func (c *Commands) Build(ctx context.Context, dir string) (p *registry.Plugin, e
 func (c *Commands) moduleOf(dir string) (string, error) {
 	manifest := filepath.Join(dir, registry.ManifestName)
 	text, err := os.ReadFile(manifest)
+	if st, fail := os.Stat(dir); err != nil && fail == nil && !st.IsDir() {
+		if _, problems := registry.Check(dir, c.Version); c.Problems(problems) > 0 {
+			return "", term.ExitError(term.ExitFailed)
+		}
+	}
 	if err != nil {
 		return "", msg.Usagef("go to the folder of a tool or name it; `weir plugin new` makes one", "there is no %s", manifest)
 	}

@@ -29,6 +29,8 @@ func Check(path, version string) (*Plugin, []Problem) {
 		c.source, c.packed = filepath.Join(path, ManifestName), false
 	case strings.HasSuffix(path, ".toml"):
 		c.packed = false
+	case isScript(path):
+		return nil, []Problem{*loneProblem(path, path)}
 	}
 	if !c.packed && !exists(c.source) {
 		return nil, []Problem{{File: path, Msg: tool.Textf("the folder holds no %s", ManifestName), Fix: tool.Textf("add one, or name the plugin's own folder")}}

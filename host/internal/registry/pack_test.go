@@ -165,6 +165,18 @@ func TestRewrapKeepsTheRest(t *testing.T) {
 	})
 }
 
+// A script alone is what it is in a plugin folder too: no plugin until a manifest names
+// its tools.
+func TestCheckOfAScriptAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lone.js")
+	if err := os.WriteFile(file, []byte("export function lone() {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, problems := Check(file, ""); len(problems) != 1 || !strings.Contains(problems[0].String(), "no plugin.toml beside it names its tools") {
+		t.Errorf("%v", problems)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "Weather-Now.2.wasm")
