@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, calls, ended, log, pending, startWorld, view } from './world.mjs';
+import { ask, calls, ended, log, pending, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
-before(async () => { world = await startWorld(); ({ weir, model } = world); });
+before(async () => { world = await startWorld('[scripts]\noffer = "always"'); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(async () => { model.reset(); await weir.start(); });
 afterEach(() => world.leave());
@@ -487,6 +487,42 @@ test('a call that needs a person waits for one', async () => {
   await ask(page, 'Make seven lines again');
   await wait.getByRole('button', { name: 'Do not allow' }).click();
   await log(page).getByText('You did not allow it.').waitFor();
+});
+
+test('some calls of a script are allowed on its card, and the others denied', async () => {
+  const code = 'const all = await Promise.allSettled([1, 2, 3].map((n) => tools.long_text({ lines: 7 }))); return all.map((r) => r.reason?.code ?? r.value.lines).join();';
+  model.calls = (question) => (/Three/.test(question) ? [['run_script', { code }]] : []);
+  model.says = (last) => [`It says: ${/7,denied,7|denied,7,denied/.exec(last.content)}`];
+  const page = await world.visit();
+  await ask(page, 'Three times, please');
+  const card = log(page).getByRole('group', { name: 'Calls that wait for your answer: 3' });
+  const ticks = card.getByRole('checkbox', { name: /^Allow \d+: long_text$/ });
+  await ticks.nth(2).waitFor();
+  assert.deepEqual([await ticks.count(), await ticks.evaluateAll((all) => all.every((n) => n.checked))], [3, true]);
+  await card.getByText('Promise.allSettled').waitFor({ state: 'hidden' });
+  await card.getByText('Source').click();
+  await card.getByText('Promise.allSettled').waitFor();
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 720 });
+    assert.deepEqual(await violations(page), [], `${width} wide`);
+  }
+  await ticks.nth(1).uncheck();
+  await card.getByRole('button', { name: 'Allow, later ones too', disabled: true }).waitFor();
+  await card.getByRole('button', { name: 'Allow those with a tick: 2 of 3' }).click();
+  await log(page).getByText('It says: 7,denied,7').waitFor();
+  await log(page).getByText('You allowed some of its calls and denied the others.').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+
+  // The same in the inbox, of a turn that was asked elsewhere.
+  await view(page, 'Results');
+  const asked = fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: 'Three from a program', approvals: true }) }).then((r) => r.text());
+  const inbox = page.getByRole('region', { name: 'Calls that wait for you' }).getByRole('group', { name: 'Calls that wait for your answer: 3' });
+  for (const n of [0, 1, 2]) await inbox.getByRole('checkbox').nth(n).uncheck();
+  await inbox.getByRole('button', { name: 'Allow those with a tick: 0 of 3', disabled: true }).waitFor();
+  await inbox.getByRole('checkbox').nth(1).check();
+  await inbox.getByRole('button', { name: 'Allow those with a tick: 1 of 3' }).click();
+  assert.match(await asked, /It says: denied,7,denied/);
+  await inbox.waitFor({ state: 'hidden' });
 });
 
 test('conversations are searched, renamed and deleted', async () => {

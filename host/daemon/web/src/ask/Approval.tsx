@@ -1,11 +1,13 @@
 // A call that waits for a person's word. Its buttons come to life a moment after they are
 // drawn: a click that was meant for what was in this place must not allow anything.
 import { useEffect, useState } from "preact/hooks";
-import type { Approval } from "../api";
+import type { Approval, ApprovalCall } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
 import { clock, num } from "../core/format";
 import { family, t } from "../core/words";
+import { Arguments } from "../parts/Arguments";
 import { Button } from "../parts/Button";
+import { Tick } from "../parts/Field";
 
 export const armAfter = 700; // milliseconds
 const answers = ["once", "always", "deny"] as const;
@@ -13,32 +15,51 @@ const answers = ["once", "always", "deny"] as const;
 // ApprovalBox asks for the answer. answer is the one that was given, left the seconds that
 // are left if that is known, and done is called with an answer that the daemon took.
 export function ApprovalBox({ approval, answer, left, done }: { approval: Approval; answer: string; left: number; done: (answer: string) => void }) {
-  const [armed, arm] = useState(false), [args, setArgs] = useState(approval.arguments), [all, setAll] = useState(!approval.left_out), [trouble, setTrouble] = useState("");
+  const [armed, arm] = useState(false), [whole, setWhole] = useState(approval), [trouble, setTrouble] = useState(""), [denied, deny] = useState<number[]>([]);
   useEffect(() => { const timer = setTimeout(() => arm(true), armAfter); return () => clearTimeout(timer); }, [approval.id]);
+  const calls = whole.calls || [], only = calls.map((c) => c.number).filter((n) => !denied.includes(n));
   const give = async (word: string) => {
     arm(false);
+    const some = word === "once" && only.length < calls.length;
     try {
-      await send("POST", `api/approvals/${encodeURIComponent(approval.id)}`, { answer: word });
-      done(word);
+      await send("POST", `api/approvals/${encodeURIComponent(approval.id)}`, { answer: word, ...(some && { only }) });
+      done(some ? "some" : word);
     } catch (err) {
       setTrouble(told(err));
       arm(!(err as Problem).status);
     }
   };
-  const showAll = () => getJSON<Approval>(`api/approvals/${encodeURIComponent(approval.id)}`).then((a) => { setArgs(a.arguments); setAll(true); }, (err) => setTrouble(told(err)));
-  const title = t("leave", { tool: approval.tool });
+  const showAll = () => getJSON<Approval>(`api/approvals/${encodeURIComponent(approval.id)}`).then(setWhole, (err) => setTrouble(told(err)));
+  const title = calls.length ? t("scriptAsks", { n: calls.length }) : t("leave", { tool: approval.tool });
+  const label = (word: typeof answers[number]) => {
+    if (!calls.length) return family(`leave_${word}`);
+    return word === "once" && denied.length ? t("leaveSome", { n: only.length, all: calls.length }) : family(`scriptAll_${word === "once" ? "allow" : word}`);
+  };
+  const fits = (word: string) => word === "deny" || !denied.length || word === "once" && only.length > 0;
   if (answer) return <p class="note" role="status">{family(`leave_was_${answer}`)}</p>;
   return (
     <div class="approval" role="group" aria-label={title}>
       <p><strong>{title}</strong></p>
       <p>{approval.why}</p>
-      <pre tabIndex={0} aria-label={t("args")}>{args}</pre>
-      {!all && <Button onClick={showAll}>{t("leaveAll", { n: num(approval.left_out) })}</Button>}
-      <p class="note">{t("leaveAlways", { always: approval.always })}</p>
+      {calls.length ? <ol class="asked">{calls.map((c) => <li key={c.number}><Tick label={t("leaveOne", { n: c.number, tool: c.tool })} checked={!denied.includes(c.number)} onChange={(e) => deny(e.currentTarget.checked ? denied.filter((n) => n !== c.number) : [...denied, c.number])} /><OfOne call={c} /></li>)}</ol>
+        : <pre tabIndex={0} aria-label={t("args")}>{whole.arguments}</pre>}
+      {whole.script && <details><summary>{t("scriptSource")}</summary><pre tabIndex={0}>{whole.script}</pre></details>}
+      {Boolean(whole.left_out) && <Button onClick={showAll}>{t("leaveAll", { n: num(whole.left_out) })}</Button>}
+      <p class="note">{calls.length ? t("scriptAlways") : t("leaveAlways", { always: approval.always })}</p>
       <div class="row">
-        {answers.map((word) => <Button key={word} kind={word === "once" ? "main" : "quiet"} disabled={!armed} onClick={() => give(word)}>{family(`leave_${word}`)}</Button>)}
+        {answers.map((word) => <Button key={word} kind={word === "once" ? "main" : "quiet"} disabled={!armed || !fits(word)} onClick={() => give(word)}>{label(word)}</Button>)}
         <p class="note" role="status">{trouble || (left ? t("leaveLeft", { n: num(left) }) : t("leaveUntil", { time: clock(approval.expires_at) }))}</p>
       </div>
     </div>
   );
+}
+
+// OfOne shows the arguments of one call of a script: as a table, if all of them are there.
+function OfOne({ call }: { call: ApprovalCall }) {
+  const sources = Object.entries(call.from || {}).map(([argument, from]) => ({ argument, from }));
+  try {
+    const args = call.left_out ? null : JSON.parse(call.arguments);
+    if (args && typeof args === "object" && !Array.isArray(args)) return <Arguments args={args} sources={sources} />;
+  } catch { /* it is shown as it is */ }
+  return <pre tabIndex={0} aria-label={t("args")}>{call.arguments}</pre>;
 }

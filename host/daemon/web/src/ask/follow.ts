@@ -58,7 +58,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
   },
   "approval.answered"({ turn }, d) {
     const call = turn.call(d.call_id);
-    if (call) answered(call, d.answer);
+    if (call) answered(call, d.only?.length ? "some" : d.answer);
     waitNext(turn);
   },
   "model.repeated"({ turn }, d) { turn.note(() => t("repeated", { message: d.message, seconds: seconds(d.wait_ms) })); },

@@ -32,6 +32,13 @@ const approval: Approval = {
   asked_at: "2026-01-01T00:00:00Z", expires_at: "2026-01-01T00:05:00Z",
 };
 
+const card: Approval = {
+  ...approval, id: "b", tool: "write_file", left_out: 20, script: "return 1", calls: [
+    { number: 2, tool: "write_file", arguments: '{"path": "a.txt", "text": "@result:01a2"}', from: { text: "lines 3–40 of read_file(notes.txt)" } },
+    { number: 4, tool: "write_file", arguments: '{\n  "path": "b.t\n[…]\n"}', left_out: 20 },
+  ],
+};
+
 const states: [string, CallState][] = [
   ["running", { status: "running" }], ["progress", { status: "running", progress: { done: 3, total: 12, message: "page 3" } }], ["waits", { status: "waits", approval: { approval, answer: "", left: 0 } }],
   ["whole", { status: "done", result: whole }], ["cut", { status: "done", result }], ["folded", { status: "done", result, folded: true }], ["loaded", { status: "done", result: { ...result, loaded: true } }],
@@ -82,7 +89,7 @@ export function Gallery() {
       <Part name="Steps"><Steps steps={steps} tested={tested} /><Steps steps={steps.slice(0, 1)} tested={null} /><Steps steps={[]} tested={{ ...tested, ok: false }} /></Part>
       <Part name="Diff"><Diff text={"-max_chars = 8000\n+max_chars = 6000"} /></Part>
       <Part name="Markdown"><Markdown blocks={new Blocks().of(sample)} /></Part>
-      <Part name="ApprovalBox"><ApprovalBox approval={approval} answer="" left={42} done={() => {}} /><ApprovalBox approval={approval} answer="deny" left={0} done={() => {}} /></Part>
+      <Part name="ApprovalBox"><ApprovalBox approval={approval} answer="" left={42} done={() => {}} /><ApprovalBox approval={card} answer="" left={0} done={() => {}} /><ApprovalBox approval={approval} answer="deny" left={0} done={() => {}} /></Part>
       {calls.map((call) => <Part key={call.id} name={`CallCard, ${call.id}`}><CallCard conversation="c" call={call} /></Part>)}
     </main>
   );

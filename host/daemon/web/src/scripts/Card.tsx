@@ -2,9 +2,8 @@
 // moment after they are drawn, as those of other approvals.
 import { useEffect, useState } from "preact/hooks";
 import type { ScriptAnswer, ScriptQuestion } from "../api";
-import { json, shown } from "../core/format";
-import { to } from "../core/route";
 import { family, t } from "../core/words";
+import { Arguments } from "../parts/Arguments";
 import { Button } from "../parts/Button";
 import { Foreign } from "../parts/Foreign";
 import { armAfter } from "../ask/Approval";
@@ -28,19 +27,10 @@ export function Card({ card, answer }: { card: ScriptQuestion[]; answer: (body: 
 
 // Question is one call: its arguments, and where what it sends comes from.
 function Question({ q }: { q: ScriptQuestion }) {
-  const args = Object.entries((q.arguments || {}) as Record<string, unknown>);
   return (
     <>
       <p><strong>{q.tool}</strong>{q.plugin && <> <small>{q.plugin}</small></>} – <Foreign text={q.why} /></p>
-      <dl class="facts">
-        {args.map(([name, value]) => {
-          const from = q.sources?.find((s) => s.argument === name);
-          return [
-            <dt key={name}>{shown(name)}</dt>,
-            <dd key={`${name} `}>{from ? <>{from.uuid ? <a href={to("results", [from.uuid])}><Foreign text={from.from} /></a> : <Foreign text={from.from} />}</> : <code><Foreign text={typeof value === "string" ? value : json(value)} max={1000} /></code>}</dd>,
-          ];
-        })}
-      </dl>
+      <Arguments args={(q.arguments || {}) as Record<string, unknown>} sources={q.sources || []} />
     </>
   );
 }
