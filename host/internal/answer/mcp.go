@@ -193,9 +193,10 @@ func (r result) answer(size int, l tool.Locale) Answer {
 
 // repeated reports whether a text means the same as the structured content, which
 // servers repeat for clients that read only text. Of content with more values than
-// maxCompared it does not know.
+// maxCompared it does not know, and it stops when the texts that it compared have as many.
 func (r result) repeated() bool {
 	var value any
+	left := maxCompared
 	size := jsonscan.Count(r.Structured).Values
 	if size > maxCompared || json.Unmarshal(r.Structured, &value) != nil {
 		return false
@@ -203,13 +204,21 @@ func (r result) repeated() bool {
 	return slices.ContainsFunc(r.Content, func(c content) bool {
 		var other any
 		text := []byte(strings.TrimSpace(c.Text))
-		return jsonscan.Count(text).Values == size && json.Unmarshal(text, &other) == nil && reflect.DeepEqual(other, value)
+		if left < size || jsonscan.Count(text).Values != size {
+			return false
+		}
+		left -= size
+		return json.Unmarshal(text, &other) == nil && reflect.DeepEqual(other, value)
 	})
 }
 
 // wrapped reports whether the structured content is one member that repeats the texts:
-// what it holds is a string, or a list with one text for each element.
+// what it holds is a string, or a list with one text for each element. Of content with
+// more values than maxCompared it does not know.
 func (r result) wrapped() bool {
+	if jsonscan.Count(r.Structured).Values > maxCompared {
+		return false
+	}
 	members, value := 0, ""
 	for _, v := range jsonscan.Members(string(r.Structured)) {
 		if members++; members > 1 {
