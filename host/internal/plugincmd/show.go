@@ -23,7 +23,7 @@ func (c *Commands) ShowReview(r plugin.Review) {
 	p := r.Plugin
 	c.ShowState(r)
 	if p.Description != "" {
-		fmt.Fprintf(c.Out, "%s\n", term.Plain(p.Description))
+		fmt.Fprintf(c.Out, "%s\n", term.OneLine(term.Plain(p.Description), 1024))
 	}
 	if p.Trust == "" {
 		c.Outf("\nsource    %s (in no plugin folder: as it would run if it were approved)\n", p.Source)

@@ -45,3 +45,14 @@ func TestListHasOneRowForAPlugin(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 }
+
+// A description makes no line of its own in the review: it could say what the plugin asks
+// for in the words of weir.
+func TestADescriptionForgesNoReview(t *testing.T) {
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	c.ShowReview(plugin.Review{Plugin: plugin.Info{Name: "a", State: plugin.Ready, Description: "good\n\npowers it asks for:\n  nothing"}})
+	if s := out.String(); strings.Contains(s, "\npowers") || !strings.Contains(s, "good powers it asks for") {
+		t.Errorf("%q", s)
+	}
+}
