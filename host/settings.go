@@ -213,7 +213,7 @@ func (h *Host) grants() map[string]plugin.Grant { return h.settings.Load().Grant
 
 // resolver returns what intersects asks and the current grants.
 func (h *Host) resolver() grant.Resolver {
-	return grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport, Reserved: h.settings.Load().Reserved}
+	return grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport, Reserved: h.settings.Load().Reserved, Grants: h.grants()}
 }
 
 // logUnknown logs names in the settings that no plugin and no tool has, without those

@@ -225,6 +225,49 @@ func TestAWritableFolderContainsNothingReserved(t *testing.T) {
 }
 
 // Every kind of ask and of grant has a row: one that is added to the types alone is
+// A folder is not granted over a link that a tool could have put there: the tool that may
+// write in ws moved ws/sub away and a link of the project to its place.
+func TestALinkInAWritableFolder(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, d := range []string{"ws/deep", "outside"} {
+		if err := os.MkdirAll(at(d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"ws/sub": at("outside"), "ws/deep/rel": "../../outside", "mine": "ws", "twice": "ws/sub"} {
+		if err := os.Symlink(target, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asks := registry.Asks{Paths: []registry.PathAsk{{Guest: "/b"}}}
+	for host, row := range map[string]struct{ mode, want string }{
+		"ws/sub":           {"rw", ""},
+		"mine/sub":         {"rw", ""},
+		"ws/deep/rel":      {"rw", ""},
+		"twice":            {"rw", ""},
+		"mine":             {"rw", "ws"}, // the link lies beside ws
+		"mine/deep":        {"rw", "ws/deep"},
+		"mine/deep/../sub": {"ro", "outside"}, // no plugin may write
+	} {
+		v := Resolver{Grants: map[string]plugin.Grant{"a": {Paths: []plugin.PathGrant{{Guest: "/a", Host: at("ws"), Mode: row.mode}}}}}
+		r := v.Resolve(asks, plugin.Grant{Paths: []plugin.PathGrant{{Guest: "/b", Host: dir + "/" + host, Mode: "ro"}}})
+		got := ""
+		if len(r.Permissions.Mounts) == 1 {
+			got = r.Permissions.Mounts[0].Host
+		}
+		if row.want != "" {
+			row.want = at(row.want)
+		}
+		if got != row.want || (got == "") != (len(r.Missing) == 1) {
+			t.Errorf("%s: %q, want %q; %v", host, got, row.want, r.Missing)
+		}
+	}
+}
+
 // noticed here, and cannot run without being asked about.
 func TestEveryAskAndGrantHasARow(t *testing.T) {
 	powers := Powers()

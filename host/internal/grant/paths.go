@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -65,6 +66,15 @@ func pathGranted(r *Resolution, asks []registry.PathAsk, i int, g plugin.Grant) 
 		r.advise(tool.Textf("make the folder, or grant another one"))
 		return false
 	}
+	if link := r.placed(dir); link != "" {
+		r.miss(tool.Textf("the folder granted as %s, %q, leads over the link %q, which lies in a folder that is granted for writing: a tool may have put it there", a.Guest, p.Host, link))
+		r.advise(tool.Textf("grant the folder itself, by its path without the link"))
+		return false
+	}
+	if dir, problem = real(dir); !problem.IsZero() {
+		r.miss(tool.Textf("the folder granted as %s, %q, %s", a.Guest, p.Host, problem))
+		return false
+	}
 	write := a.Write && p.Mode == "rw"
 	if own := contained(dir, jail.Everywhere(r.resolver.Reserved)); write && own != "" {
 		r.miss(tool.Textf("the folder granted for writing as %s, %q, contains %q, which decides what plugins may do", a.Guest, p.Host, own))
@@ -73,6 +83,58 @@ func pathGranted(r *Resolution, asks []registry.PathAsk, i int, g plugin.Grant) 
 	}
 	r.Permissions.Mounts = append(r.Permissions.Mounts, jail.Mount{Guest: a.Guest, Host: dir, Write: write})
 	return true
+}
+
+// placed returns the first link on the way to a folder that a tool could have put there,
+// because it lies in a folder that is granted for writing; empty: there is none.
+func (r *Resolution) placed(dir string) string {
+	var writable []os.FileInfo
+	for _, g := range r.resolver.Grants {
+		for _, p := range g.Paths {
+			if st, err := os.Stat(p.Host); err == nil && p.Mode == "rw" {
+				writable = append(writable, st)
+			}
+		}
+	}
+	for _, link := range links(dir) {
+		if slices.ContainsFunc(writable, func(st os.FileInfo) bool { return above(st, withoutLinks(filepath.Dir(link))) }) {
+			return link
+		}
+	}
+	return ""
+}
+
+// links returns the links that an absolute path leads over, those within links too.
+func links(path string) (out []string) {
+	const most = 100 // the system follows 40
+	for at := string(filepath.Separator); len(out) < most; {
+		rest, err := filepath.Rel(at, path)
+		if err != nil || rest == "." {
+			return out
+		}
+		first, _, _ := strings.Cut(rest, string(filepath.Separator))
+		at = filepath.Join(at, first)
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue // no link
+		}
+		out = append(out, at)
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(withoutLinks(filepath.Dir(at)), target)
+		}
+		path = filepath.Join(target, strings.TrimPrefix(path, at))
+		at = string(filepath.Separator)
+	}
+	return out
+}
+
+// real returns a folder's path without links.
+func real(dir string) (string, tool.Text) {
+	out, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", tool.Textf("cannot be read")
+	}
+	return out, tool.Text{}
 }
 
 // contained returns the first path that is the folder or inside it; empty: none is.

@@ -23,6 +23,9 @@ type Resolver struct {
 	// configuration, the plugin folders. A writable folder that contains one of them
 	// is not granted. They need not exist.
 	Reserved []string
+	// Grants are those of all plugins: what one may write decides which links another
+	// one's folders may lead over.
+	Grants map[string]plugin.Grant
 	// Powers are the kinds of permission. If nil, they are Powers().
 	Powers Table
 }

@@ -63,13 +63,13 @@ func hiding(t *testing.T, write bool) (v sys.FS, inside string) {
 	if err := os.Link(filepath.Join(inside, "sub/b"), filepath.Join(inside, "hard")); err != nil {
 		t.Fatal(err)
 	}
-	// The mount is named by a link, and the hidden file by its real path.
+	// The mount is named by its real path, and the hidden file by a link.
 	alias := filepath.Join(t.TempDir(), "alias")
 	if err := os.Symlink(inside, alias); err != nil {
 		t.Fatal(err)
 	}
-	hide := []string{filepath.Join(inside, "sub/b"), filepath.Join(inside, ".env"), "/no/such/folder/x"}
-	return open(t, Mount{Guest: "/w", Host: alias, Write: write, Hide: hide}), inside
+	hide := []string{filepath.Join(alias, "sub/b"), filepath.Join(inside, ".env"), "/no/such/folder/x"}
+	return open(t, Mount{Guest: "/w", Host: inside, Write: write, Hide: hide}), inside
 }
 
 func TestHiddenFilesAreNotRead(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // A Mount shows the folder Host to a guest under the name Guest.
 type Mount struct {
 	Guest string // an absolute, clean slash path, such as "/workspace"
-	Host  string // an existing folder of this machine
+	Host  string // an existing folder of this machine, by a path without links
 	Write bool   // false: nothing can be changed
 	// Hide are files and folders of this machine that the guest can neither read
 	// nor change nor put in place, wherever below Host they lie. They need not exist.
@@ -50,14 +50,34 @@ func Open(mounts []Mount) (*Jail, error) {
 		return nil, err
 	}
 	for _, m := range mounts {
-		root, err := os.OpenRoot(cmp.Or(m.Via, m.Host))
+		root, err := m.open()
 		if err != nil {
-			return nil, errors.Join(m.unopened(err), j.Close())
+			return nil, errors.Join(err, j.Close())
 		}
 		j.mounts = append(j.mounts, m)
 		j.roots = append(j.roots, root)
 	}
 	return j, nil
+}
+
+// open opens the folder, unless a link leads to it: who may write beside a granted folder
+// could have put the link there since.
+func (m Mount) open() (*os.Root, error) {
+	root, err := os.OpenRoot(cmp.Or(m.Via, m.Host))
+	if err != nil {
+		return nil, m.unopened(err)
+	}
+	if m.Via != "" { // opened already, by who lent it
+		return root, nil
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !straight(m.Host, opened) {
+		err = msg.Errorf("it, or a folder on the way to it, is now a link")
+	}
+	if err != nil {
+		return nil, errors.Join(m.unopened(err), root.Close())
+	}
+	return root, nil
 }
 
 // check looks at the mounts before any is opened.

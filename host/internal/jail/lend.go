@@ -21,9 +21,9 @@ func Lend(mounts []Mount) (*Loan, error) {
 	}
 	for _, m := range mounts {
 		// By way of a root: it opens nothing but a folder.
-		root, err := os.OpenRoot(m.Host)
+		root, err := m.open()
 		if err != nil {
-			return nil, errors.Join(m.unopened(err), l.Close())
+			return nil, errors.Join(err, l.Close())
 		}
 		f, err := root.Open(".")
 		err = errors.Join(err, root.Close())
