@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/weirhost/weir/sdk/limit/internal/screen"
 )
@@ -22,9 +23,14 @@ import (
 //     of a progress bar. Clearing the screen clears nothing.
 //   - BEL, SO and SI go; other control characters become their picture (NUL
 //     becomes ␀), C1 controls U+FFFD. Tabs stay.
-func Normalise(raw []byte) string {
+func Normalise(raw []byte) string { return NormaliseString(string(raw)) }
+
+// NormaliseString is Normalise of a string. It returns a text that it does not change
+// without a copy: the text may have 8 MiB.
+func NormaliseString(s string) string {
+	raw := unsafe.Slice(unsafe.StringData(s), len(s)) // nothing here changes it
 	if utf8.Valid(raw) && clean(raw) {
-		return string(raw)
+		return s
 	}
 	if text, ok := fromUTF16(raw); ok {
 		raw = text
@@ -32,7 +38,7 @@ func Normalise(raw []byte) string {
 	if kind := binaryKind(raw); kind != "" {
 		return descriptor("binary: "+kind, raw)
 	}
-	s := strings.ToValidUTF8(string(raw), string(utf8.RuneError))
+	s = strings.ToValidUTF8(string(raw), string(utf8.RuneError))
 	s = screen.Play(s)
 	return strings.TrimLeft(s, byteOrderMark)
 }

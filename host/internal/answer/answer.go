@@ -44,28 +44,34 @@ func (a Answer) bytes() int {
 
 // DecodeText returns an answer that is plain text, or the beginning of one.
 func DecodeText(raw []byte) Answer {
+	a := decodeText(string(raw[:min(len(raw), tool.MaxWhole+1)])) // a byte more shows that there is more
+	a.RawSize = len(raw)
+	return a
+}
+
+func decodeText(raw string) Answer {
 	a := Answer{RawSize: len(raw), Cut: len(raw) > tool.MaxWhole}
 	raw = beginning(raw)
-	a.Text = limit.Normalise(raw)
+	a.Text = limit.NormaliseString(raw)
 	if len(a.Text) > tool.MaxWhole { // an invalid byte becomes three
-		a.Text, a.Cut = string(beginning([]byte(a.Text))), true
+		a.Text, a.Cut = beginning(a.Text), true
 	}
-	if a.Text != string(raw) {
-		a.Raw = raw
+	if a.Text != raw {
+		a.Raw = []byte(raw)
 	}
 	return a
 }
 
 // beginning returns the first tool.MaxWhole bytes of a text, without a character whose
 // rest comes after them.
-func beginning(text []byte) []byte {
+func beginning(text string) string {
 	if len(text) <= tool.MaxWhole {
 		return text
 	}
 	text = text[:tool.MaxWhole]
 	for i := 1; i < utf8.UTFMax; i++ {
 		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
+			if !utf8.FullRuneInString(last) {
 				text = text[:len(text)-i]
 			}
 			break

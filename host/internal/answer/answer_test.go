@@ -2,6 +2,7 @@ package answer
 
 import (
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -95,4 +96,16 @@ func FuzzSingleText(f *testing.F) {
 			t.Errorf("%q is read as %+v, and step by step as %+v", answer, quick, whole)
 		}
 	})
+}
+
+// TestTextIsCopiedOnce: a long text is in memory once beside the answer that holds it.
+func TestTextIsCopiedOnce(t *testing.T) {
+	raw := []byte(`{"content":[{"type":"text","text":"` + strings.Repeat(`a line of a log, as it comes\n`, 8<<20/30) + `"}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a := DecodeMCP(raw, tool.En)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; a.Err != nil || len(a.Text) < 7<<20 || used > 10<<20 {
+		t.Errorf("%d bytes needed %d of memory, %v", len(a.Text), used, a.Err)
+	}
 }

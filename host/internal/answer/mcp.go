@@ -42,7 +42,7 @@ func DecodeMCP(raw []byte, l tool.Locale) Answer {
 		return decodeBeginning(raw[:MaxMCP], len(raw))
 	}
 	if text, ok := singleText(raw); ok {
-		a := DecodeText(text)
+		a := decodeText(text)
 		a.RawSize = len(raw)
 		return a
 	}
@@ -66,29 +66,28 @@ const textStart = `{"content":[{"type":"text","text":`
 // decodeBeginning returns the beginning of a result that is too long to be read as
 // JSON: that of its first text, or else of the JSON itself.
 func decodeBeginning(raw []byte, size int) Answer {
-	text := bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError)))
-	if quoted, ok := bytes.CutPrefix(text, []byte(textStart)); ok {
+	valid := bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError)))
+	a := DecodeText(valid)
+	if quoted, ok := bytes.CutPrefix(valid, []byte(textStart)); ok {
 		if first, ok := jsonscan.TextStart(quoted); ok {
-			text = first
+			a = decodeText(first)
 		}
 	}
-	a := DecodeText(text)
 	a.RawSize, a.Cut = size, true
 	return a
 }
 
 // singleText returns the text of a result that holds one text and nothing else, in
-// the form in which the SDKs write it; ok is false for every other result. The text
-// may share memory with raw.
-func singleText(raw []byte) (text []byte, ok bool) {
+// the form in which the SDKs write it; ok is false for every other result.
+func singleText(raw []byte) (text string, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(textStart))
 	if !ok {
-		return nil, false
+		return "", false
 	}
 	quoted, ok := bytes.CutSuffix(rest, []byte(`}],"isError":false}`))
 	if !ok {
 		if quoted, ok = bytes.CutSuffix(rest, []byte(`}]}`)); !ok {
-			return nil, false
+			return "", false
 		}
 	}
 	return jsonscan.Text(quoted)

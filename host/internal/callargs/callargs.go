@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
@@ -73,15 +75,52 @@ func Decode(raw json.RawMessage) (args map[string]any, canonical json.RawMessage
 }
 
 // Encode returns the arguments as JSON in canonical form: keys sorted, no white
-// space, no HTML escapes.
+// space, no HTML escapes. It copies a long text once.
 func Encode(args map[string]any) (json.RawMessage, *tool.Error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(args); err != nil {
+	size := 0
+	AnyString(args, func(s string) bool {
+		size += len(s) + len(s)/16 + 8 // an escape for each 16 characters
+		return false
+	})
+	b, err := appendValue(make([]byte, 0, size+16), args)
+	if err != nil {
 		return nil, invalid("the arguments are not valid JSON: %s", err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return b, nil
+}
+
+func appendValue(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case string:
+		return jsonscan.AppendString(b, v), nil
+	case map[string]any:
+		if v == nil {
+			return append(b, "null"...), nil
+		}
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendValue(append(jsonscan.AppendString(b, k), ':'), v[k]); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendValue(b, e); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	}
+	text, err := json.Marshal(v) // a number, true, false or null
+	return append(b, text...), err
 }
 
 // decodeLong reads arguments that are mostly a few strings of at least long bytes,

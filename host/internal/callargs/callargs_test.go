@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -79,5 +80,18 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 	if _, _, fail := Decode(names(maxNames + 1)); fail == nil || fail.Code != tool.TooLarge {
 		t.Errorf("one more: %v", fail)
+	}
+}
+
+// TestEncodeCopiesOnce: a long text, which a reference may refer to, is in memory once more,
+// not three times.
+func TestEncodeCopiesOnce(t *testing.T) {
+	args := map[string]any{"text": strings.Repeat("a line of a log, as it comes\n", 8<<20/29)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text, fail := Encode(args)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; fail != nil || len(text) < 8<<20 || used > 10<<20 {
+		t.Errorf("%d bytes needed %d of memory, %v", len(text), used, fail)
 	}
 }

@@ -70,3 +70,18 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestTextOfEscapes: Text reads what encoding/json reads, whatever is escaped how.
+func TestTextOfEscapes(t *testing.T) {
+	piece := rapid.SampledFrom([]string{`\"`, `\\`, `\/`, `\b\f\n\r\t`, `\u0041`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\uD83Dx`, `\u2028`, "水", "a", "\u2028"})
+	rapid.Check(t, func(rt *rapid.T) {
+		quoted := `"` + strings.Join(rapid.SliceOf(piece).Draw(rt, "pieces"), "") + `"`
+		var want string
+		if err := json.Unmarshal([]byte(quoted), &want); err != nil {
+			rt.Fatal(err)
+		}
+		if got, ok := Text([]byte(quoted)); !ok || got != want {
+			rt.Fatalf("%s is read as %q %t, want %q", quoted, got, ok, want)
+		}
+	})
+}

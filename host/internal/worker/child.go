@@ -167,8 +167,14 @@ func (c *child) work(g guest) error {
 		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
+		if len(f.Data)+len(out.Bytes) > collectOver {
+			runtime.GC()
+		}
 	}
 }
+
+// collectOver is how many bytes of a call are not left as garbage beside the next one's.
+const collectOver = 4 << 20
 
 // keepInput is the largest input buffer that is kept for the next call, in bytes.
 const keepInput = 1 << 20
