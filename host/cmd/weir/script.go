@@ -135,6 +135,13 @@ func scriptCheckCmd(c *cli) *cobra.Command {
 			case named.CheckFile(args[0], source) != nil:
 				return named.CheckFile(args[0], source)
 			}
+			if asked := named.AskedTools(source); len(asked) > 0 {
+				if err := c.withClient(cmd.Context(), func(cl *session) error {
+					return (scriptcmd.Commands{Printer: c.Printer}).WarnOfTools(cmd.Context(), cl, args[0], asked)
+				}); err != nil {
+					return err
+				}
+			}
 			c.outf("%s is in order (%s)\n", args[0], named.DigestOf([]byte(source)))
 			return nil
 		},

@@ -16,6 +16,9 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/script/named"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -317,6 +320,30 @@ func (c Commands) each(card []api.ScriptQuestion) (api.ScriptAnswer, error) {
 		out.Answers[q.Key] = answer
 	}
 	return out, nil
+}
+
+// WarnOfTools warns of tools that the manifest of a script asks for and that are not
+// installed. The file is in order all the same: they may come later.
+func (c Commands) WarnOfTools(ctx context.Context, d Daemon, file string, asked []named.Asked) error {
+	var list struct{ Tools []plugin.ToolInfo }
+	if err := d.Get(ctx, "/api/tools", &list); err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range list.Tools {
+		names = append(names, t.Spec.Name)
+	}
+	for _, a := range asked {
+		if slices.Contains(names, a.Tool) || tool.IsBuiltIn(a.Tool) {
+			continue
+		}
+		name, fix := term.Visible(a.Tool, 80), tool.Textf("install it, or take it out of the manifest")
+		if near := text.Nearest(a.Tool, names); len(near) > 0 {
+			fix = tool.Textf("did you mean %s?", near[0])
+		}
+		c.Errf("weir: %v\n", tool.Textf("warning: %v", tool.Textf("%s:%d: no tool is named %q: its calls will fail; %v", file, a.Line, name, fix)))
+	}
+	return nil
 }
 
 // Cancel ends a script.

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/tomlpos"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -115,6 +116,32 @@ func CheckFile(file, source string) error {
 	}
 	_, err := Parse(strings.TrimSuffix(filepath.Base(file), ".js"), []byte(source))
 	return err
+}
+
+// An Asked is a tool that a manifest asks to call.
+type Asked struct {
+	Tool string
+	Line int // of the file, from 1
+}
+
+// AskedTools returns the tools that the manifest of a source asks to call; none: it has no
+// manifest that can be read.
+func AskedTools(source string) (out []Asked) {
+	comment, ok := strings.CutPrefix(source, opening)
+	comment, _, closed := strings.Cut(comment, "*/")
+	var m manifest
+	if !ok || !closed {
+		return nil
+	}
+	root, ok := tomlpos.Locate(comment)
+	if _, err := tomlpos.Decode(comment, &m); err != nil || !ok {
+		return nil
+	}
+	for i, name := range m.Tools {
+		at := root.Key("tools").Item(i).At
+		out = append(out, Asked{name, 1 + strings.Count(comment[:at], "\n")})
+	}
+	return out
 }
 
 // script returns the tool that a manifest describes.

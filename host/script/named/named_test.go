@@ -2,6 +2,7 @@ package named
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,5 +87,18 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(dir, "count_lines", granted); err == nil {
 		t.Error("a script that is gone")
+	}
+}
+
+// The tools that a manifest asks for have their lines; a file without one asks for none.
+func TestAskedTools(t *testing.T) {
+	for source, want := range map[string]string{
+		"/* weir\ndescription = \"d\"\ntools = [\"a\",\n # one\n 'b']\n*/\nreturn 1": "[{a 3} {b 5}]",
+		"/* weir tools = ['a'] */": "[{a 1}]",
+		"/* weir tools = 'a' */":   "[]", "/* weir tools = [1] */": "[]", "/* weir tools = ['a']": "[]", "/* weir tools = [['a']] */": "[]", "return 1": "[]", "": "[]",
+	} {
+		if got := fmt.Sprint(AskedTools(source)); got != want {
+			t.Errorf("%q: %s, wanted %s", source, got, want)
+		}
 	}
 }
