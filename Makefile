@@ -204,8 +204,10 @@ eval-keep: ## measure which lines of real logs survive a cut: make eval-keep COR
 	@$(GO) run ./sdk/limit/internal/evalkeep $(CORPORA)
 
 .PHONY: eval-find
-eval-find: ## measure how often the search for tools finds the right one: make eval-find CORPORA=DIR
+eval-find: ## measure how often the search for tools finds the right one, and what its prompt costs: make eval-find CORPORA=DIR
 	@$(GO) run ./host/internal/toolindex/internal/evalfind $(CORPORA)
+	@echo; echo "what 510 tools cost in a prompt, as weir estimates tokens:"
+	@WEIR_CORPORA='$(abspath $(CORPORA))' $(GO) test -count=1 -v -run 'TestToolTokens$$' ./host/daemon | sed -n 's/^ *tooltokens_test.go:[0-9]*: /  /p; /^ *--- FAIL/p'
 
 .PHONY: eval-scripts
 eval-scripts: ## measure what a script saves against direct calls; hostile scripts, large values, the same answers on every engine

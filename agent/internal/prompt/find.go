@@ -28,7 +28,7 @@ const (
 	maxKind       = 60
 	maxSignature  = 280
 	maxPurpose    = 120
-	maxTable      = 1300
+	maxTable      = 1360
 	maxSourceName = 40
 )
 
