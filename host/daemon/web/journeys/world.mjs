@@ -75,6 +75,14 @@ model = "script"
 tool = "long_text"
 args = { lines = "^7$" }
 action = "ask"
+[[approvals.rule]]
+tool = "long_text"
+args = { lines = "^8$" }
+action = "deny"
+[[approvals.rule]]
+tool = "long_text"
+args = { lines = "^9$" }
+action = "allow"
 [tools.long_text]
 keep = ["^line 201:"]
 ${more}
@@ -97,13 +105,13 @@ path = "./strangers"
     for (const out of [weir.process.stdout, weir.process.stderr]) {
       out.on('data', (data) => {
         weir.log += data;
-        const found = /http:\/\/127\.0\.0\.1:(\d+)\S*token=([\w-]+)/.exec(weir.log);
-        if (found) heard.keep(found);
+        const found = /page +http:\/\/127\.0\.0\.1:(\d+)/.exec(weir.log);
+        if (found) heard.keep(found[1]);
       });
     }
-    const [address, port, token] = await heard.promise;
+    const port = await heard.promise, url = `http://127.0.0.1:${port}/`, token = (await readFile(join(dir, 'data', 'token'), 'utf8')).trim();
     running = true;
-    Object.assign(weir, { address, port, token, url: `http://127.0.0.1:${port}/` });
+    Object.assign(weir, { port, url, token, address: `${url}#token=${token}` });
   };
   weir.stop = async (signal = 'SIGKILL') => { weir.process.kill(signal); await weir.ended; };
   weir.api = async (path, options = {}) => {
