@@ -170,6 +170,7 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 	}
 	switch answer.Verdict {
 	case Always:
+		a.Always = true
 		g.Memory.allow(key)
 	case Once:
 		if retry != key {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -197,10 +198,15 @@ func TestApprovalByAPI(t *testing.T) {
 		if e := l.until(api.EventAnswered); !strings.Contains(e.data, `"answer":"`+tt.answer+`"`) || !strings.Contains(e.data, a.ID) {
 			t.Errorf("%s", e.data)
 		}
-		if r := l.result(); r.OK != tt.runs || r.Approval == nil || r.Approval.By != "person local" {
-			t.Errorf("%+v", r)
+		live := l.result()
+		if live.OK != tt.runs || live.Approval == nil || live.Approval.By != "person local" || live.Approval.Always != (tt.answer == "always") {
+			t.Errorf("%+v", live)
 		}
 		l.until(api.EventEnd)
+		stored := decoded[api.ShownConversation](t, s.get("/api/conversations/"+a.Conversation)).Messages[2].Results
+		if len(stored) != 1 || !reflect.DeepEqual(stored[0].Approval, live.Approval) {
+			t.Errorf("%s: stored %+v, live %+v", tt.answer, stored, live.Approval)
+		}
 		if there(t, filepath.Join(work, tt.answer)) != tt.runs {
 			t.Errorf("%s: written %v", tt.answer, !tt.runs)
 		}

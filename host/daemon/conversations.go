@@ -155,6 +155,8 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 		for _, u := range uses {
 			if u.Turn == m.Turn && u.CallID == e.CallID && u.Tool == e.Tool {
 				res.Shown, res.Layer, res.ElapsedMS = u.Shown, tool.Layer(u.Layer), u.Duration.Milliseconds()
+				more := u.More()
+				res.Approval, res.SummaryModel = more.Approval, more.SummaryModel
 				if v, ok := u.Cut(); ok {
 					_, missing := v.Missing()
 					res.Limit, res.Unit, res.Summarized = v.Limit, v.Unit, v.Summarized

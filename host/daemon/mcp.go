@@ -194,7 +194,7 @@ func (m *mcpClients) called(c mcpserver.Call) {
 	}
 	use := store.Call{
 		Scope: archive.Scope{Principal: c.Principal, Conversation: c.Conversation}, CallID: r.CallID, Tool: api.Clip(r.Tool, 80), Format: format, Code: "ok",
-		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Duration: c.Took, Created: c.Began,
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Extra: store.ExtraOf(r), Duration: c.Took, Created: c.Began,
 	}
 	if r.Err != nil {
 		use.Code = string(r.Err.Code)

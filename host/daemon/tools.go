@@ -191,7 +191,7 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 	}
 	t.calls.Add(store.Call{
 		Scope: archive.Scope{Principal: access.Principal(r), Conversation: body.Conversation}, CallID: c.ID, Tool: api.Clip(name, 80), Format: formatAPI, Code: code,
-		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(res.Shown), Duration: took, Created: start,
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(res.Shown), Extra: store.ExtraOf(res), Duration: took, Created: start,
 	})
 	t.log.Info("call completed", "tool", name, "by", access.Principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
 	httpjson.Write(w, http.StatusOK, out)

@@ -238,7 +238,9 @@ type Approval struct {
 	// By names who decided: "rule 1" and so on, "default" or "network" for the
 	// operator's settings; "person" with a name; "always" for an earlier answer; or
 	// why there was no answer: "nobody", "timeout", "gone".
-	By     string        `json:"by"`
+	By string `json:"by"`
+	// Always says that the person's answer covers later calls of the conversation too.
+	Always bool          `json:"always,omitempty"`
 	Waited time.Duration `json:"waited_ns,omitempty"` // for a person
 }
 

@@ -89,6 +89,10 @@ type ShownResult struct {
 	KeptLines int `json:"kept_lines,omitempty"`
 	// Gaps are the lines of the whole that were not shown, in order.
 	Gaps []Gap `json:"gaps,omitempty"`
+	// Approval says who decided whether the call ran; nil: there was nothing to decide.
+	Approval *tool.Approval `json:"approval,omitempty"`
+	// SummaryModel is the model that wrote the text of a result with Summarized.
+	SummaryModel string `json:"summary_model,omitempty"`
 }
 
 // A Renaming is the body of PATCH /api/conversations/{id}.

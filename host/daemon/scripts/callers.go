@@ -76,6 +76,6 @@ func (s *Scripts) called(scope archive.Scope, c tool.Call, r tool.Result, took t
 	s.Metrics.ToolCalled("", turns.FormatScript, out, r.Stats, took)
 	s.Calls.Add(store.Call{
 		Scope: scope, CallID: c.ID, Tool: api.Clip(c.Tool, 80), Format: turns.FormatScript, Code: code,
-		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Duration: took, Created: s.Now().Add(-took),
+		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(r.Shown), Extra: store.ExtraOf(r), Duration: took, Created: s.Now().Add(-took),
 	})
 }

@@ -35,7 +35,9 @@ type Call struct {
 	UUID     string // of the archived result; empty: none
 	// View is the tool.View of a cut result as JSON, without its Text, which
 	// limit.Restore cuts from the archived whole again; empty: the result was not cut.
-	View     string
+	View string
+	// Extra is an Extra as JSON; empty: there is none.
+	Extra    string
 	Duration time.Duration
 	Created  time.Time
 }
@@ -60,6 +62,33 @@ func (c Call) Refused() bool {
 	return slices.Contains(refused(), tool.Code(c.Code)) || strings.HasPrefix(c.Code, MalformedCode)
 }
 
+// An Extra is what a call's card shows besides its result.
+type Extra struct {
+	Approval     *tool.Approval `json:"approval,omitempty"`
+	SummaryModel string         `json:"summary_model,omitempty"` // that wrote what is shown
+}
+
+// ExtraOf returns the Extra of a call with the result r.
+func ExtraOf(r tool.Result) string {
+	e := Extra{Approval: r.Approval}
+	if r.Shown.Summarized && r.Summary != nil {
+		e.SummaryModel = r.Summary.Model
+	}
+	if e == (Extra{}) {
+		return ""
+	}
+	b, _ := json.Marshal(e) // plain data
+	return string(b)
+}
+
+// More returns the Extra of a call.
+func (c Call) More() (e Extra) {
+	if c.Extra != "" {
+		_ = json.Unmarshal([]byte(c.Extra), &e) // what this package wrote
+	}
+	return e
+}
+
 // LogCalls appends to the call log, all calls or none. Created is set to the current
 // time where it is zero.
 func (s *Store) LogCalls(ctx context.Context, calls []Call) error {
@@ -76,9 +105,9 @@ const callsPerStatement = 64
 // The columns of a call: those that consecutive calls of one tool usually have in
 // common come first.
 const (
-	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, view, duration_us, created_at"
+	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, view, extra, duration_us, created_at"
 	commonColumns = 9
-	ownColumns    = 6
+	ownColumns    = 7
 )
 
 func insertCallSQL() string {
@@ -115,7 +144,7 @@ func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 			if c.Created.IsZero() {
 				c.Created = now
 			}
-			args = append(args, c.CallID, c.Produced, c.Shown, c.View, c.Duration.Microseconds(), c.Created.UnixMilli())
+			args = append(args, c.CallID, c.Produced, c.Shown, c.View, c.Extra, c.Duration.Microseconds(), c.Created.UnixMilli())
 		}
 		if _, err := b.Exec(statement, args...); err != nil {
 			return err
@@ -129,7 +158,7 @@ func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 // callsPerStatement at most.
 func similar(calls []Call) int {
 	common := func(c Call) Call {
-		c.CallID, c.Produced, c.Shown, c.View, c.Duration, c.Created = "", 0, 0, "", 0, time.Time{}
+		c.CallID, c.Produced, c.Shown, c.View, c.Extra, c.Duration, c.Created = "", 0, 0, "", "", 0, time.Time{}
 		return c
 	}
 	first, n := common(calls[0]), 1
@@ -178,13 +207,13 @@ func (s *Store) CallOf(ctx context.Context, principal, uuid string) (c Call, err
 }
 
 const readColumns = `principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
-	archive_uuid, view, duration_us, created_at`
+	archive_uuid, view, extra, duration_us, created_at`
 
 func scanCall(row sqlite.Row) (c Call, err error) {
 	var micros int64
 	var created sql.NullInt64
 	err = row.Scan(&c.Scope.Principal, &c.Scope.Conversation, &c.Turn, &c.CallID, &c.Tool, &c.Model, &c.Format, &c.Code,
-		&c.Layer, &c.Produced, &c.Shown, &c.UUID, &c.View, &micros, &created)
+		&c.Layer, &c.Produced, &c.Shown, &c.UUID, &c.View, &c.Extra, &micros, &created)
 	c.Duration, c.Created = time.Duration(micros)*time.Microsecond, sqlite.Time(created)
 	return c, err
 }

@@ -39,15 +39,17 @@ func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer
 		a.t.emit(api.EventWaiting, api.ApprovalWaiting{ID: p.ID, CallID: p.CallID, SecondsLeft: int(p.Expires.Sub(s.Now()).Seconds())})
 	})
 	outcome := outcomeOf(ctx, answer, err)
+	decided := &tool.Approval{By: outcome}
+	if err == nil {
+		decided = &tool.Approval{Allowed: answer.Verdict != approval.Refuse, By: "person", Always: answer.Verdict == approval.Always}
+	}
+	a.t.decided.Store(r.CallID, decided)
 	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome, Only: answer.Only})
-	if outcome == outcomeGone { // no result will tell it
-		s.Metrics.ApprovalDecided(api.ToolCallResult{Tool: r.Tool, Approval: &tool.Approval{By: outcome}})
+	if outcome == outcomeGone { // not all results tell it
+		s.Metrics.ApprovalDecided(api.ToolCallResult{Tool: r.Tool, Approval: decided})
 	}
 	return answer, err
 }
-
-// outcomeGone is what a request comes to whose client has gone.
-const outcomeGone = "gone"
 
 func outcomeOf(ctx context.Context, a approval.Answer, err error) string {
 	switch {

@@ -38,6 +38,6 @@ func (l *Calls) Result(c Call) {
 	}
 	l.Rows = append(l.Rows, store.Call{
 		Scope: l.Scope, Turn: l.Turn(), CallID: c.Out.ID, Tool: c.Out.Tool, Model: l.Model, Format: c.Format, Code: code,
-		Layer: string(c.Out.Layer), Produced: c.Out.Produced, Shown: c.Out.Shown, UUID: c.UUID, View: store.ViewOf(c.Result.Shown), Duration: c.Elapsed, Created: l.Now(),
+		Layer: string(c.Out.Layer), Produced: c.Out.Produced, Shown: c.Out.Shown, UUID: c.UUID, View: store.ViewOf(c.Result.Shown), Extra: store.ExtraOf(c.Result), Duration: c.Elapsed, Created: l.Now(),
 	})
 }

@@ -30,10 +30,16 @@ func (m Metrics) Observe(e agent.Event) {
 	}
 }
 
+// outcomeGone is what a request for approval comes to whose client has gone. It is counted
+// at once.
+const outcomeGone = "gone"
+
 // Result implements Observer.
 func (m Metrics) Result(c Call) {
 	m.Counters.ToolCalled(m.Model, c.Format, c.Out, c.Result.Stats, c.Elapsed)
-	m.Counters.ApprovalDecided(c.Out)
+	if a := c.Out.Approval; a == nil || a.By != outcomeGone {
+		m.Counters.ApprovalDecided(c.Out)
+	}
 }
 
 // Ranks are the places of tools in the lists of the first searches that found them,

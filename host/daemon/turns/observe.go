@@ -4,6 +4,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // newObservers returns what reports the turn, in the order in which events pass.
@@ -57,6 +58,9 @@ func (t *turn) finished(e agent.CallEnd) Call {
 		t.told[id] = true
 	} else {
 		r.Ref = nil
+	}
+	if a, ok := t.decided.Load(r.CallID); ok && r.Approval == nil { // the turn ended before the call
+		r.Approval = a.(*tool.Approval)
 	}
 	c := Call{Result: r, Out: api.ResultWithText(r, e.Elapsed.Milliseconds(), e.Text), Format: t.format[r.CallID], Elapsed: e.Elapsed, UUID: id}
 	t.end.Results = append(t.end.Results, c.Out)

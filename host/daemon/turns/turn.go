@@ -1,6 +1,8 @@
 package turns
 
 import (
+	"sync"
+
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -28,6 +30,7 @@ type turn struct {
 	// turn is in the store then is what stored says.
 	unsaved bool
 	told    map[string]bool   // uuids that the client has received
+	decided sync.Map          // call id → *tool.Approval, of the calls that asked a person
 	format  map[string]string // call id → format
 	end     api.ChatEnd
 	side    usage.SideUsage

@@ -312,12 +312,42 @@ test('a failed call that is opened again says why, as it did live', async () => 
   await log(page).getByRole('button', { name: 'Do not allow' }).click();
   await log(page).getByText('It is done.').waitFor();
   await ended(page);
-  const cards = () => log(page).locator('section.call').evaluateAll((all) => all.map((n) => n.innerText.replace(/\s+/g, ' ').replace(/ You did not allow it\.$/, '')));
+  const cards = () => log(page).locator('section.call').evaluateAll((all) => all.map((n) => n.innerText.replace(/\s+/g, ' ')));
   const live = await cards();
   for (const [i, why] of ['Division by zero', '"expression" is missing', 'There is no tool named', 'do not repeat it'].entries()) assert.ok(live[i].includes(why), live[i]);
   await page.reload();
   await log(page).getByText('It is done.').waitFor();
   assert.deepEqual(await cards(), live);
+});
+
+test('a call that is opened again says who allowed it or did not, as it did live', async () => {
+  model.calls = (question) => [7, 8, 9].filter((n) => question.includes(n)).map((lines) => ['long_text', { lines }]);
+  const page = await world.visit(), cards = () => log(page).locator('section.call').allInnerTexts();
+  for (const [question, answer] of [['Make 7, 8 and 9', 'Allow once'], ['Not 7', 'Do not allow'], ['Always 7', 'Always in this conversation'], ['And 7', '']]) {
+    await ask(page, question);
+    if (answer) await log(page).getByRole('button', { name: answer }).click();
+    await bubble(page, question).waitFor();
+    await ended(page);
+  }
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  model.calls = () => [['long_text', { lines: 7 }]];
+  await ask(page, 'Do not answer');
+  await log(page).getByRole('button', { name: 'Allow once' }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ended(page);
+  const stopped = await cards();
+  assert.match(stopped[0], /The question ended before an answer; it did not run\./);
+  await page.goBack();
+  await bubble(page, 'And 7').waitFor();
+  const live = await cards();
+  for (const [i, says] of ['You allowed it.', 'Rule 2 of the approvals does not allow it.', 'Rule 3 of the approvals allows it.', 'You did not allow it.', 'You allowed it for this conversation.', 'You had allowed it for this conversation.'].entries()) assert.ok(live[i].includes(says), `${i}: ${live[i]}`);
+  await page.reload();
+  await bubble(page, 'And 7').waitFor();
+  await log(page).locator('section.call').nth(5).waitFor();
+  assert.deepEqual(await cards(), live);
+  await page.getByRole('button', { name: /^Do not answer/ }).click();
+  await bubble(page, 'Do not answer').waitFor();
+  assert.deepEqual(await cards(), stopped);
 });
 
 test('a first visit asks for the token, and says when it is wrong', async () => {

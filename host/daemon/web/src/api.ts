@@ -1104,6 +1104,7 @@ export interface ShownPart {
 }
 
 export interface ShownResult {
+  approval?: ToolApproval | null;
   call_id: string;
   chars: number;
   confirm?: string;
@@ -1121,6 +1122,7 @@ export interface ShownResult {
   ref?: ToolRef | null;
   shown?: number;
   summarized?: boolean;
+  summary_model?: string;
   text: string;
   tool: string;
   unit?: string;
@@ -1166,6 +1168,7 @@ export interface TextPiece {
 
 export interface ToolApproval {
   allowed: boolean;
+  always?: boolean;
   by: string;
   waited_ns?: number;
 }

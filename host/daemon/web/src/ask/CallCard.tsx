@@ -13,14 +13,14 @@ import { CutMap } from "../parts/CutMap";
 import { ProblemBox } from "../parts/Problem";
 import { ApprovalBox } from "./Approval";
 import { answered } from "./follow";
-import type { Call, CallState, Result } from "./turn";
+import { type Call, type CallState, decision, type Result } from "./turn";
 
 export function CallCard({ call, conversation }: { call: Call; conversation: string }) {
-  const s = call.state.value, r = s.result;
+  const s = call.state.value, r = s.result, decided = decision(s);
   const whole = r?.ok && !r.error && !isCut(r) && !r.keptLines;
   return (
     <section class={`call ${s.status} ${r && isCut(r) ? "cut" : ""} ${whole ? "whole" : ""}`} aria-label={t("call", { tool: call.tool })}>
-      {whole && s.approval?.answer && <p class="note" role="status">{family(`leave_was_${s.approval.answer}`)}</p>}
+      {whole && decided && <p class="note" role="status">{decided}</p>}
       {whole ? <WholeCall call={call} r={r} conversation={conversation} /> : <CutCall call={call} s={s} conversation={conversation} />}
     </section>
   );
@@ -65,7 +65,8 @@ function CutCall({ call, s, conversation }: { call: Call; s: CallState; conversa
       <Args call={call} />
       {r && r.keptLines > 0 && <Kept r={r} />}
       {r?.text && <Read r={r} folded={Boolean(s.folded)} />}
-      {s.approval && <ApprovalBox approval={s.approval.approval} answer={s.approval.answer} left={s.approval.left} done={(word) => answered(call, word)} />}
+      {decision(s) && <p class="note" role="status">{decision(s)}</p>}
+      {s.approval && !decision(s) && <ApprovalBox approval={s.approval.approval} answer="" left={s.approval.left} done={(word) => answered(call, word)} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // A turn: a question, and what its answer consists of. Events of a stream and stored
 // messages become the same parts, so an answer looks the same live and opened again.
 import { signal, type Signal } from "@preact/signals";
-import type { Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
+import type { Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
 import { family, t } from "../core/words";
 
@@ -23,6 +23,8 @@ export interface Result {
   unkept: boolean;
   summarized: boolean;
   summaryModel: string;
+  // approval says who decided whether the call ran; null: there was nothing to decide.
+  approval?: ToolApproval | null;
   ms?: number;
   keptLines: number;
   // text is what the model reads of it now, then what it read at first, with the lines
@@ -105,7 +107,7 @@ export function ofEvent(d: ToolCallResult): Result {
   return {
     ok: d.ok, error: d.error || undefined, produced: d.produced, shown: d.shown, lines: d.lines_produced, linesShown: d.lines_shown, gaps: d.gaps || [],
     layer: d.layer || "", limit: d.limit || 0, unit: d.unit || "", uuid: d.kept_uuid || "", loaded: Boolean(d.loaded_uuid) || d.tool === loader, unkept: Boolean(d.unkept),
-    summarized: Boolean(d.summarized), summaryModel: d.summary_cost?.model || "", ms: d.elapsed_ms, keptLines: d.kept?.length || 0, text: d.text, kept: d.kept,
+    summarized: Boolean(d.summarized), summaryModel: d.summary_cost?.model || "", approval: d.approval, ms: d.elapsed_ms, keptLines: d.kept?.length || 0, text: d.text, kept: d.kept,
     then: async () => ({ text: d.text, kept: d.kept }),
   };
 }
@@ -120,8 +122,18 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
   return {
     ok: !r.err, error: r.err ? failureOf(r.text) : undefined, produced, shown: Math.min(r.shown || chars(r.text || ""), produced), lines: r.lines_produced || 0, linesShown: r.lines_shown || 0, gaps: r.gaps || [],
     layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
-    summarized: Boolean(r.summarized), summaryModel: "", ms: r.elapsed_ms ?? 0, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
+    summarized: Boolean(r.summarized), summaryModel: r.summary_model || "", approval: r.approval, ms: r.elapsed_ms ?? 0, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
   };
+}
+
+// decision says who decided whether a call ran; empty: there was nothing to decide. The
+// record of the result holds, live and opened again; until there is one, the answer.
+export function decision({ result, approval }: CallState): string {
+  const a = result?.approval;
+  if (!a) return approval?.answer ? family(`leave_was_${approval.answer}`) : "";
+  const [by, n] = a.by.split(" ");
+  if (by === "person") return family(`leave_was_${a.allowed ? (a.always ? "always" : "once") : "deny"}`);
+  return family(a.allowed ? `allowed_${by}` : `denied_${by}`, { n: n || "" });
 }
 
 // failureOf reads a failure from the text for a model. A partial result follows in other
