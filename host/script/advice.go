@@ -25,7 +25,10 @@ const mostLine = 120
 // the script has not right.
 func (x *run) advice(f scriptvm.Fault) tool.Text {
 	where := tool.Textf("correct the script")
-	if f.Line > 0 {
+	switch {
+	case f.Line > 0 && slices.Contains([]tool.Code{tool.Denied, tool.RateLimited, tool.OutcomeUnknown, tool.Cancelled}, tool.Code(f.Code)):
+		return tool.Textf("the call is in line %d, column %d of the script: %s", f.Line, f.Column, lineOf(x.Source, f.Line)) // it is right
+	case f.Line > 0:
 		where = tool.Textf("correct line %d, column %d of the script: %s", f.Line, f.Column, lineOf(x.Source, f.Line))
 	}
 	how := x.howToCall(f)

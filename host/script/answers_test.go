@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // card starts a script, and returns its id and card.
@@ -104,5 +106,16 @@ func TestAlwaysEndsWithTheTool(t *testing.T) {
 	}
 	if q := waits(t, p, id); q[0].Tool != "ask" || happened(t, dir)[`ask{"n":2}`] != 0 {
 		t.Errorf("an answer for all calls of a tool is one for another tool: %+v", q)
+	}
+}
+
+// TestAdviceOfCalls: a call that was denied, or whose outcome is not known, has no mistake to
+// correct: a model that reads "correct the line" makes the call again.
+func TestAdviceOfCalls(t *testing.T) {
+	x := (&Runner{}).newRun(Script{Source: "\nawait tools.put({})"})
+	for code, want := range map[tool.Code]string{tool.OutcomeUnknown: "the call is in line 2, column 7", tool.Denied: "the call is in line 2", tool.BadArgs: "correct line 2, column 7", "": "correct line 2"} {
+		if got := x.advice(scriptvm.Fault{Code: string(code), Line: 2, Column: 7}).String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", code, got)
+		}
 	}
 }

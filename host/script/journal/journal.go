@@ -119,7 +119,7 @@ type Journal struct {
 // mostUnfinished is how many scripts of a principal may be under way, most of which wait.
 const mostUnfinished = 100
 
-// kept is how many scripts of a principal that have ended are kept.
+// kept is how many scripts of a principal that have ended are kept, those that ended last.
 const kept = 100
 
 // unfinished is the condition of every write to a script.
@@ -143,7 +143,7 @@ func Open(ctx context.Context, db *sqlite.DB, now func() time.Time) (*Journal, e
 		&j.end:   "UPDATE scripts SET state = ?, updated_at = ?, outcome = ?, kept = ?, runtime = '', snapshot = NULL WHERE id = ?" + unfinished,
 		&j.touch: "UPDATE scripts SET state = ?, updated_at = ? WHERE id = ?" + unfinished,
 		&j.trim: `DELETE FROM scripts WHERE principal = ?1 AND state NOT IN ('running', 'waiting') AND id NOT IN
-			(SELECT id FROM scripts WHERE principal = ?1 AND state NOT IN ('running', 'waiting') ORDER BY created_at DESC, id LIMIT ?2)`,
+			(SELECT id FROM scripts WHERE principal = ?1 AND state NOT IN ('running', 'waiting') ORDER BY updated_at DESC, id LIMIT ?2)`,
 		&j.want: `INSERT INTO script_wants (script_id, number, state, question, want) VALUES (?, ?, 'asked', ?, ?)
 			ON CONFLICT (script_id, number) DO UPDATE SET question = excluded.question, verdict = ''`,
 		&j.given:   "DELETE FROM script_wants WHERE script_id = ? AND number = ?",

@@ -117,3 +117,32 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d are kept: %v", len(list), err)
 	}
 }
+
+// TestLongScriptsAreKept: a script that ends after many that began later is one of the last
+// that have ended: its caller can still read what came of it.
+func TestLongScriptsAreKept(t *testing.T) {
+	j, ctx := open(t), t.Context()
+	if err := j.Add(ctx, script("long")); err != nil {
+		t.Fatal(err)
+	}
+	end := func(id string) {
+		t.Helper()
+		s := script(id)
+		s.State = Done
+		if err := j.End(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range kept {
+		if err := j.Add(ctx, script(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		end(fmt.Sprint(i))
+	}
+	end("long")
+	for id, want := range map[string]error{"long": nil, "0": ErrNotFound, "1": nil} {
+		if _, _, err := j.Get(ctx, "me", id); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", id, err, want)
+		}
+	}
+}
