@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 )
 
 // mcpTask is the answer to a call that may be a task, or to a question about one.
@@ -47,11 +48,17 @@ const (
 // task sends a request of a client with these capabilities. params lack their last brace.
 func (s *server) task(capabilities, method, name, params string) mcpTask {
 	s.Helper()
+	return s.taskAs(testToken, capabilities, method, name, params)
+}
+
+func (s *server) taskAs(token, capabilities, method, name, params string) mcpTask {
+	s.Helper()
 	v := asMCP(method, name, params)
 	a := s.do("POST", v.path, strings.Replace(v.body, `Capabilities":`+tasksAlone, `Capabilities":`+capabilities, 1), func(r *http.Request) {
 		for key, values := range v.header {
 			r.Header[key] = values
 		}
+		bearing(token)(r)
 	})
 	text := a.body
 	for line := range strings.Lines(a.body) { // an answer may be a stream with one event
@@ -232,5 +239,34 @@ func TestLongTasks(t *testing.T) {
 	}
 	if r := s.ended(id).Result; r.Status != "cancelled" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestTasksAreRequests: a script that a call has left under way is one of its user's
+// requests while it runs.
+func TestTasksAreRequests(t *testing.T) {
+	first := newServer(t, replay.New())
+	users := map[string]User{"ann": ann(usage.Quota{Concurrent: 1})}
+	d, err := New(Config{Host: first.host, Token: testToken, Models: first.daemon.cfg.Models, Profiles: first.daemon.cfg.Profiles, Users: users, Scripts: first.daemon.cfg.Scripts, MCP: MCP{TaskAfter: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(d.Handler())
+	defer srv.Close()
+	s := *first
+	s.url, s.daemon = srv.URL, d
+	run := func(code string) mcpTask {
+		return s.taskAs(annToken, tasksAlone, "tools/call", "run_script", `{"name":"run_script","arguments":{"code":`+strconv.Quote(code)+`}`)
+	}
+	id := run(`for (;;) await tools.calculator({expression: "1"})`).Result.TaskID
+	if r := run("return 1"); id == "" || r.Result.TaskID != "" || len(r.Result.Content) == 0 || !strings.Contains(r.Result.Content[0].Text, "concurrent requests") {
+		t.Errorf("beside a script of hers: %+v", r)
+	}
+	s.taskAs(annToken, tasksAlone, "tasks/cancel", id, `{"taskId":"`+id+`"`)
+	for d.meter.Running("ann") > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if r := run("return 1"); r.Error.Code != 0 || r.Result.TaskID == "" {
+		t.Errorf("afterwards: %+v", r)
 	}
 }

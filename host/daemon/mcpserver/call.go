@@ -52,7 +52,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		if err != nil {
 			return tool.Result{Tool: name, Err: tool.Errorf(tool.Failed, "", "%s", err)}, nil
 		}
-		defer end()
+		defer u.finally(ctx, end)
 	}
 	began, c := u.s.now(), tool.Call{ID: u.s.callID(), Tool: name, Args: args}
 	c, answered := u.resolve(ctx, c)

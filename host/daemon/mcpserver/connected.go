@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -23,20 +24,15 @@ const mostName = 80
 // open, the last used first. Clients of the revision without sessions are not among them.
 func (s *Server) Connected() []Connected {
 	s.mu.Lock()
-	var open []*session
-	for _, x := range s.sessions {
-		open = append(open, x)
-	}
+	open := slices.Collect(maps.Values(s.sessions))
 	streams := len(open)
-	for _, x := range s.streams {
-		open = append(open, x)
-	}
+	open = slices.AppendSeq(open, maps.Values(s.streams))
 	s.mu.Unlock()
 	var out []Connected
 	for i, x := range open {
 		if c, ok := x.connected(); ok {
 			c.Stream = i >= streams
-			if c.Stream || x.working() {
+			if _, idle := x.idle(); c.Stream || !idle {
 				c.Last = s.now()
 			}
 			out = append(out, c)
@@ -55,10 +51,4 @@ func (x *session) connected() (Connected, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return Connected{Principal: x.user.principal, Name: text.OneLine(limit.Visible(p.ClientInfo.Name), mostName), Version: text.OneLine(limit.Visible(p.ClientInfo.Version), mostName), Began: x.began, Last: x.last}, x.open
-}
-
-// working reports whether a request or a stream of the session is open.
-func (x *session) working() bool {
-	_, idle := x.idle()
-	return !idle
 }

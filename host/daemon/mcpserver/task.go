@@ -87,6 +87,18 @@ func (u *user) leaving(ctx context.Context) (context.Context, func(mcp.Result) (
 	}
 }
 
+// finally calls end when neither the call nor the script that it has left under way runs.
+func (u *user) finally(ctx context.Context, end func()) {
+	if id, ok := ctx.Value(left{}).(*string); ok && *id != "" {
+		go func() {
+			defer end()
+			_, _ = u.s.cfg.Scripts.Runs.Wait(context.WithoutCancel(ctx), u.principal, *id, 0) // however it ends
+		}()
+		return
+	}
+	end()
+}
+
 // hasTasks reports whether a call can leave anything under way: a script that is stored.
 func (u *user) hasTasks() bool { return u.s.cfg.Scripts != nil && u.s.cfg.Scripts.Runs != nil }
 
