@@ -164,6 +164,45 @@ func TestTheToolsStayWhereATurnEndsEarly(t *testing.T) {
 	}
 }
 
+// A localBox describes its tools in the language that it is asked in, as a host does its
+// own tools.
+type localBox struct {
+	*box
+	l tool.Locale
+}
+
+func (b localBox) In(l tool.Locale) agent.Toolbox { return localBox{b.box, l} }
+
+func (b localBox) Tools() []tool.Spec {
+	out := slices.Clone(b.specs)
+	for i := range out {
+		out[i].Params = json.RawMessage(strings.ReplaceAll(string(out[i].Params), "the text", "the text in "+string(b.l)))
+	}
+	return out
+}
+
+// A question in another language does not change what the conversation says of tools.
+func TestTheToolsKeepTheirLanguage(t *testing.T) {
+	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
+		m := replay.Func(func(int, agent.Request) replay.Reply { return replay.Text("Done.") })
+		var history []agent.Message
+		for _, question := range []string{"读取这个条目", "What time is it?", "再来一次"} {
+			turn, _ := must(t, config(byMode(mode)), m, localBox{box: newBox().says("echo", "x")}, history, question)
+			history = turn.Messages
+		}
+		var first string
+		for i, r := range m.Requests() {
+			told, _ := json.Marshal([]any{r.System, r.Tools})
+			if i == 0 {
+				first = string(told)
+			}
+			if string(told) != first || !strings.Contains(first, "in zh") {
+				t.Errorf("%s: request %d describes the tools as %s", mode, i, told)
+			}
+		}
+	}
+}
+
 // Below the budget nothing changes, whatever the toolbox can find.
 func TestFewToolsAreTold(t *testing.T) {
 	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
@@ -225,6 +264,11 @@ func TestCallToolAnswersWhatItCannotCall(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: no answer with %q", c.args, c.want)
+		}
+		for _, r := range m.Requests() {
+			if last := r.Messages[len(r.Messages)-1].Text; strings.Contains(last, "tool_call>") || strings.Contains(last, "no tool named") && !strings.Contains(last, "find_tools") {
+				t.Errorf("%s: the model reads %s", c.args, last)
+			}
 		}
 	}
 }

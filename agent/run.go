@@ -282,7 +282,11 @@ func (r *run) correction(m parse.Malformed) string {
 			return strings.TrimSpace(fail.Msg + "\n" + fail.Hint)
 		}
 	}
-	return correction.For(m, r.specs, r.locale)
+	text := correction.For(m, r.specs, r.locale)
+	if m.Reason == parse.ReasonUnknownTool && r.searches() {
+		text += "\n" + prompt.For(r.locale).FindInstead
+	}
+	return text
 }
 
 // countNativeFailure counts a failure of native tool calling. It returns false if

@@ -39,6 +39,8 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	if s.locale == "" {
 		s.locale = DetectLocale(question)
 	}
+	s.prompt = prompt.Input{Locale: s.locale, First: question}
+	s.keepPrompt(history, l.cfg.Locale)
 	s.info, s.mode = l.capabilities(ctx)
 	switch {
 	case l.cfg.Window > 0:
@@ -55,10 +57,11 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	}
 	s.limit, s.why = limit.Agent(l.cfg.MaxToolResultLength, s.window)
 	if l.cfg.EnableToolCalling && l.cfg.MaxToolCalls > 0 {
-		if in, ok := s.box.(Localiser); ok {
-			s.box = in.In(s.locale)
+		described := s.box
+		if in, ok := s.box.(Localiser); ok { // results are in the question's language, tools in the prompt's
+			s.box, described = in.In(s.locale), in.In(s.prompt.Locale)
 		}
-		s.specs = s.box.Tools()
+		s.specs = described.Tools()
 	}
 	if len(l.cfg.Caller) > 0 { // which come with the question, and go with it
 		s.specs, s.tools = slices.Concat(s.specs, l.cfg.Caller), new(ToolCache)
@@ -66,7 +69,8 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	if c := l.cfg.Choice; c.Must && c.Tool != "" {
 		s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(t tool.Spec) bool { return t.Name != c.Tool })
 	}
-	s.prompt = prompt.Input{Locale: s.locale, Tools: s.specs, Budget: l.cfg.ToolsChars, First: question, Extra: l.cfg.SystemExtra, Across: l.cfg.Across, Today: l.cfg.Now()}
+	s.prompt.Tools, s.prompt.Budget, s.prompt.Extra = s.specs, l.cfg.ToolsChars, l.cfg.SystemExtra
+	s.prompt.Across, s.prompt.Today = l.cfg.Across, l.cfg.Now()
 	if f := l.cfg.Format; f != nil {
 		s.prompt.Json, s.prompt.Schema = true, f.Schema
 	}
@@ -79,7 +83,6 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 	if f := s.finder(); f != nil {
 		s.prompt.Finding = &prompt.Finding{Pinned: l.cfg.PinnedTools, Source: f.Source}
 	}
-	s.keepPrompt(history, l.cfg.Locale)
 	s.writeSystem()
 	return s
 }

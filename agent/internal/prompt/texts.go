@@ -42,6 +42,7 @@ type Texts struct {
 	NoResult                   string // of a call of the caller's
 	BadNativeArgs              string
 	BadFind, BadCallTool       string
+	FindInstead                string // after what is wrong with a name
 	Quoted                     string // ConfirmText or ConfirmCall follows
 	ConfirmText                string // the id that confirms
 	ConfirmCall                string
@@ -139,6 +140,7 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	AnswerNow:     "Answer the question now from what you have, without calling tools. Say what is missing, if anything is.",
 	SameAgain:     "This call was not run: it is the third time with the same arguments, and its result is above.",
 	NotRun:        "This call was not run: the limit of %d tool calls for one question is reached.",
+	FindInstead:   "Find the right tool with find_tools.",
 	TooLate:       "This call was not run: no tool can be called for this question any more. ",
 	Cancelled:     "This call did not finish: the turn ended before.",
 	NoResult:      "No result of this call came back; it may not have run.",
@@ -242,6 +244,7 @@ var chinese = Texts{
 	AnswerNow:     "请现在就根据已有内容回答问题，不要再调用工具；如有缺失，请说明缺了什么。",
 	SameAgain:     "这次调用没有执行：参数相同的调用已是第三次，结果见上文。",
 	NotRun:        "这次调用没有执行：一个问题最多 %d 次工具调用，已达上限。",
+	FindInstead:   "请用 find_tools 查找合适的工具。",
 	TooLate:       "这次调用没有执行：这个问题已不能再调用工具。",
 	Cancelled:     "这次调用没有完成：本轮已经结束。",
 	NoResult:      "这次调用没有返回结果，可能没有执行。",

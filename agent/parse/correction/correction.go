@@ -12,6 +12,9 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// native is the format of a provider's own tool calling, in which calls are not text.
+const native parse.Format = "native"
+
 // maxQuoted is how much of a model's own text a correction quotes, in
 // characters.
 const maxQuoted = 160
@@ -27,7 +30,7 @@ func For(m parse.Malformed, tools []tool.Spec, l tool.Locale) string {
 	}
 	form := rightForm(m, tools)
 	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, toolset.Nearest(m.Name, tools))}
-	if m.Reason == parse.ReasonUnknownTool && len(tools) == 0 {
+	if m.Reason == parse.ReasonUnknownTool && len(tools) == 0 || m.Format == native {
 		form = ""
 	}
 	if form != "" {
