@@ -64,7 +64,7 @@ func TestWordsOfTheNameAsItWasWritten(t *testing.T) {
 		{Plugin: "kitchen", Spec: tool.Spec{Name: "kitchen__other", Written: "other", Description: "Serves as well."}},
 	})
 	f.Wait()
-	for _, query := range []string{"dessert", "pickDessertFor", "kitchen__pickdessertfor"} {
+	for _, query := range []string{"dessert", "pickDessertFor", "kitchen__pickdessertfor", "pickdessertfor", "use pickDessertFor", "kitchen__pickdesertfor"} {
 		if got := find(t, &f, query, 5, all); !slices.Equal(got, []string{"kitchen__pickdessertfor"}) {
 			t.Errorf("%s finds %q", query, got)
 		}

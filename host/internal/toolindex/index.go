@@ -29,6 +29,9 @@ type Tool struct {
 // written returns the name whose words count.
 func (t Tool) written() string { return cmp.Or(t.Written, t.Name) }
 
+// isNamed reports whether a text is the tool's name, or the one that its author wrote.
+func (t Tool) isNamed(text string) bool { return t.Name == text || t.Written == text && text != "" }
+
 // A field is a part of a tool.
 type field uint8
 

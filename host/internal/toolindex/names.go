@@ -27,6 +27,9 @@ func newNameTable(tools []Tool, common func(string) bool) nameTable {
 		if key != "" {
 			t.plain[key] = append(t.plain[key], int32(i))
 		}
+		if own := squeeze(tool.Written); own != "" && own != key {
+			t.plain[own] = append(t.plain[own], int32(i))
+		}
 	}
 	return t
 }
@@ -148,10 +151,10 @@ func (t nameTable) mentions(query string) (list []mention, named, rest, all int)
 func (t nameTable) asWritten(text string, tools []int32) []int32 {
 	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b int32) int {
-		if t.tools[a].Name == text && t.tools[b].Name != text {
+		switch x, y := t.tools[a].isNamed(text), t.tools[b].isNamed(text); {
+		case x && !y:
 			return -1
-		}
-		if t.tools[b].Name == text && t.tools[a].Name != text {
+		case y && !x:
 			return 1
 		}
 		return 0
@@ -163,7 +166,7 @@ func (t nameTable) asWritten(text string, tools []int32) []int32 {
 // name: it is written as the name is, and not as ordinary words are.
 func (t nameTable) spelled(text string, place int, tools []int32) bool {
 	for _, i := range tools {
-		if t.tools[i].Name != text {
+		if !t.tools[i].isNamed(text) {
 			continue
 		}
 		upper := strings.IndexFunc(text, unicode.IsUpper) >= 0
