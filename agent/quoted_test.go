@@ -3,9 +3,11 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"html"
 	"regexp"
 	"slices"
 	"strconv"
@@ -214,6 +216,56 @@ func TestAParrotStartsNothing(t *testing.T) {
 	}
 	if want := len(all) * len(entrances); quoted < want {
 		t.Errorf("%d calls were refused as quotations, less than %d: the parrot does not call", quoted, want)
+	}
+}
+
+// A page, a terminal or a tool shows a call with other bytes than a model repeats it with.
+func TestACallOfAnotherLookIsAQuotation(t *testing.T) {
+	specs := formBox("").specs
+	set := parse.NewSet(parse.Options{Tools: specs})
+	signs := func(format string) func(string) string {
+		return func(s string) string {
+			var b strings.Builder
+			for _, r := range s {
+				if strings.ContainsRune(`<>"'{}[]()=:|/`, r) {
+					fmt.Fprintf(&b, format, r)
+				} else {
+					b.WriteRune(r)
+				}
+			}
+			return b.String()
+		}
+	}
+	each := func(before, after string) func(string) string {
+		return func(s string) string {
+			var b strings.Builder
+			for i, line := range strings.Split(s, "\n") {
+				b.WriteString(strings.ReplaceAll(before, "#", strconv.Itoa(i+1)) + line + after + "\n")
+			}
+			return b.String()
+		}
+	}
+	replace := func(pairs ...string) func(string) string { return strings.NewReplacer(pairs...).Replace }
+	for name, look := range map[string]func(string) string{
+		"entities": signs("&#%d;"), "entities in hex": signs("&#x%04X;"), "entities of a page about HTML": func(s string) string { return html.EscapeString(html.EscapeString(s)) },
+		"blanks that do not break": replace(" ", "\u00a0"), "wide blanks": replace(" ", "\u3000"), "line separators": replace("\n", "\u2028"),
+		"marks of print": replace(`"`, "”", "'", "’"), "colours": replace(`"`, "\x1b[32m\"\x1b[0m", "<", "\x1b[1;31m<"), "zeros": signs("%c\x00"),
+		"grep -n": each("notes.txt:#:", ""), "grep -C": each("notes.txt-#-", ""), "cat -n": each("     #  ", ""), "a list": each("#. ", ""), "in brackets": each("[#] ", ""),
+		"a prompt": each("$ ", ""), "a log": each("2026-01-01T00:00:00Z INFO ", ""), "a chat": each("<bob> ", ""), "a frame": each("│ ", " │"), "line ends of HTML": each("", "<br>"),
+	} {
+		calls := 0
+		for _, form := range forms(t) {
+			var book quote.Book
+			book.Add("It says:\n\n" + look(form) + "\n\nThat is all.")
+			for _, c := range parse.Calls(parse.All(parse.Options{Tools: specs}, form)) {
+				if calls++; string(c.Args) != "{}" && !book.Holds(quote.Call{Tool: c.Name, Args: c.Args, Text: c.Raw}, set) {
+					t.Errorf("%s: %s is not found in\n%s", name, c.Raw, look(form))
+				}
+			}
+		}
+		if calls < 100 {
+			t.Errorf("%s: only %d calls", name, calls)
+		}
 	}
 }
 

@@ -1,41 +1,75 @@
 package quote
 
 import (
+	"html"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
-// entities are those of HTML, with what they replace.
-var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
-
-// original replaces the lookalikes that Neutralise and the agent write, and entities.
+// original replaces the lookalikes that Neutralise and the agent write, entities of HTML,
+// quotation marks of print and the blanks and line ends of other alphabets.
 func original(text string) string {
-	if strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd") || strings.Contains(text, "‹") {
-		text = strings.Map(func(r rune) rune {
-			switch {
-			case r >= '！' && r <= '～':
-				return r - '！' + '!'
-			case r == '‹':
-				return '<'
-			}
-			return r
-		}, text)
+	for range 2 { // a page about HTML has them twice
+		if !strings.Contains(text, "&") {
+			break
+		}
+		text = html.UnescapeString(text)
 	}
-	return visible(entities.Replace(text))
-}
-
-// visible removes the characters that a person does not see and a model does not repeat.
-func visible(text string) string {
+	text = visible(text)
 	if isASCII(text) {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+		switch {
+		case r < utf8.RuneSelf:
+		case r >= '！' && r <= '～':
+			return r - '！' + '!'
+		case r == '‹':
+			return '<'
+		case strings.ContainsRune("“”„‟″", r):
+			return '"'
+		case strings.ContainsRune(singleQuotes, r):
+			return '\''
+		case r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+const singleQuotes = "‘’‚‛′"
+
+// visible removes the characters that a person does not see and a model does not repeat:
+// colours of a terminal too.
+func visible(text string) string {
+	if strings.ContainsFunc(text, unseen) {
+		text = colours().ReplaceAllString(text, "")
+	} else {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if unseen(r) {
 			return -1
 		}
 		return r
 	}, text)
+}
+
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })
+
+func unseen(r rune) bool {
+	switch {
+	case r >= ' ' && r < 0x7f || r == '\n' || r == '\t' || r == '\r':
+		return false
+	case r < ' ' || r == 0x7f:
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 func isASCII(s string) bool {
@@ -206,4 +240,43 @@ func closingMark(text string) int {
 func onlyName(text string) bool {
 	const longest = 256
 	return len(text) <= longest && !strings.ContainsAny(strings.TrimSuffix(text, "("), "\"'{}[](<>=:,|")
+}
+
+// lines returns the lines of a text as compare writes each, without those that are empty.
+func lines(text string) (out []string) {
+	for line := range strings.Lines(original(text)) {
+		if line = compare(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// holdsLines reports whether lines of foreign, one after the other, hold the lines of a
+// call: whatever is in front of each or after it, such as the name of a file, the time of a
+// log or the frame of a table.
+func holdsLines(foreign, call []string) bool {
+	longest := 0
+	for i := range call {
+		if len(call[i]) > len(call[longest]) {
+			longest = i
+		}
+	}
+	places := 0
+	for at := longest; at+len(call)-longest <= len(foreign); at++ {
+		if !strings.Contains(foreign[at], call[longest]) {
+			continue
+		}
+		if places++; places > maxPlaces {
+			return true
+		}
+		same := 0
+		for same < len(call) && strings.Contains(foreign[at-longest+same], call[same]) {
+			same++
+		}
+		if same == len(call) {
+			return true
+		}
+	}
+	return false
 }

@@ -25,8 +25,9 @@
 // # What counts as the same text
 //
 // A model copies what it reads, not its bytes. Compare ignores white space, what is in
-// front of quoted lines, characters that are not seen, the escapes of JSON and HTML, and
-// the lookalikes that Neutralise of package limit writes. An argument that is null
+// front of quoted lines, characters that are not seen, the escapes of JSON and HTML,
+// quotation marks of print, and the lookalikes that Neutralise of package limit writes. A
+// call of several lines is also found line by line, whatever is around each line. An argument that is null
 // counts as left out.
 //
 // # Cost
@@ -43,6 +44,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
@@ -59,11 +62,28 @@ type Call struct {
 // Key identifies a call by its tool and the values of its arguments.
 func (c Call) Key() string { return c.Tool + "\x00" + Canonical(c.Args) }
 
+// seen returns arguments as the foreign texts are read: what differs is not seen.
+func seen(args string) string {
+	args = visible(args)
+	if isASCII(args) {
+		return args
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= utf8.RuneSelf && unicode.IsSpace(r):
+			return ' '
+		case strings.ContainsRune(singleQuotes, r):
+			return '\''
+		}
+		return r
+	}, args)
+}
+
 // copied is the Key of what two copies of a call have in common: without characters that
 // are not seen and without arguments that are null.
 func (c Call) copied() string {
 	var args map[string]any
-	d := json.NewDecoder(strings.NewReader(visible(string(c.Args))))
+	d := json.NewDecoder(strings.NewReader(seen(string(c.Args))))
 	d.UseNumber()
 	if d.Decode(&args) != nil {
 		return c.Key()
@@ -118,6 +138,7 @@ type Book struct {
 	keys     map[string]bool // of the calls in the first texts, as many as read says
 	read     int
 	compared []string // the first texts, as compare writes them
+	lines    [][]string
 }
 
 // Read returns a book of these texts that is read to its end: it may be used by many
@@ -129,6 +150,9 @@ func Read(texts []string, tools *parse.Set) *Book {
 	}
 	b.readCalls(tools)
 	b.compare()
+	for _, text := range b.texts {
+		b.lines = append(b.lines, lines(text))
+	}
 	return b
 }
 
@@ -159,7 +183,22 @@ func (b *Book) Holds(c Call, tools *parse.Set) bool {
 		return false
 	}
 	b.compare()
-	return slices.ContainsFunc(b.compared, func(t string) bool { return holdsText(t, text, name) })
+	return slices.ContainsFunc(b.compared, func(t string) bool { return holdsText(t, text, name) }) || b.holdsLines(c)
+}
+
+// holdsLines reports whether a text holds the call line by line.
+func (b *Book) holdsLines(c Call) bool {
+	call := lines(c.Text)
+	for len(call) > 0 && withoutEnd("x"+call[len(call)-1]) == "x" { // a text need not hold the end
+		call = call[:len(call)-1]
+	}
+	if len(call) < 2 || !strings.Contains(fold(strings.Join(call, "")), fold(c.Tool)) {
+		return false
+	}
+	for _, text := range b.texts[len(b.lines):] {
+		b.lines = append(b.lines, lines(text))
+	}
+	return slices.ContainsFunc(b.lines, func(t []string) bool { return holdsLines(t, call) })
 }
 
 // scriptOf returns the code of a call of run_script as it is compared; empty: the call is
