@@ -2,11 +2,14 @@ package registry
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // counted repeats a line with a number in it until a manifest is full.
@@ -77,4 +80,30 @@ func seemly(t *testing.T, m Manifest, problems []Problem) {
 			t.Errorf("accepted, with %d examples: %+q", len(o.Spec.Examples), s)
 		}
 	}
+}
+
+// A refused manifest is not kept in memory: a thousand of 200 KB took 200 MB for each scan
+// that was remembered, for a few words that the problems quote.
+func TestRefusedManifestsAreNotKept(t *testing.T) {
+	dir := t.TempDir()
+	const plugins, size = 60, 200_000
+	for i := range plugins {
+		d := filepath.Join(dir, fmt.Sprintf("d%d", i))
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, ManifestName), []byte("schema = 1\nname=\""+strings.Repeat("a", size)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	snap := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{})
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); len(snap.Refused) != plugins || kept > plugins*size/5 {
+		t.Errorf("%d refused, %d KB kept", len(snap.Refused), kept>>10)
+	}
+	runtime.KeepAlive(snap)
 }

@@ -58,7 +58,7 @@ func sanitizeText(s string) string {
 	if len(s) > maxSaid {
 		return sanitizeText(s[:maxSaid]) + "…"
 	}
-	return text.InLine(strings.ToValidUTF8(s, ""))
+	return strings.Clone(text.InLine(strings.ToValidUTF8(s, ""))) // a part of a manifest keeps the whole in memory
 }
 
 // errorsOf returns the problems that are not warnings.

@@ -307,6 +307,12 @@ func (s *scan) open(c candidate) reading {
 		return reading{candidate: c, problems: []Problem{*c.lone}}
 	}
 	p, problems := s.read(c)
+	for i := range problems {
+		problems[i] = problems[i].sanitize()
+	}
+	if p != nil && len(errorsOf(problems)) > 0 {
+		p.made = made{} // all that were read are in memory until the last is
+	}
 	return reading{candidate: c, plugin: p, problems: problems}
 }
 
@@ -385,7 +391,7 @@ func (s *scan) classify(c reading) {
 	if bad := errorsOf(problems); len(bad) > 0 {
 		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, ListFailed: c.listFailed}
 		if p != nil {
-			r.Name, r.WasmSHA256 = cmp.Or(p.Manifest.Name, c.name), p.WasmSHA256
+			r.Name, r.WasmSHA256 = strings.Clone(cmp.Or(p.Manifest.Name, c.name)), p.WasmSHA256
 		}
 		r.Gone = p != nil && p.WasmPath != "" && !exists(p.WasmPath)
 		s.snap.Refused = append(s.snap.Refused, r)
