@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/agent/internal/tokens"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An Estimator estimates how many tokens a text takes, by its scripts, and
@@ -26,6 +27,13 @@ const (
 // Tokens estimates the tokens of text, calibrated.
 func (e *Estimator) Tokens(text string) int {
 	return int(tokens.Count(text)*e.scale() + 0.999)
+}
+
+// Declaration estimates the tokens that a tool adds to each request in which a provider
+// is given it, calibrated.
+func (e *Estimator) Declaration(t tool.Spec, l tool.Locale) int {
+	n := tokens.PerMessage + tokens.Count(t.Name) + tokens.Count(t.Describe(l)) + tokens.Count(string(t.Parameters(l)))
+	return int(n*e.scale() + 0.5)
 }
 
 // Calibrate corrects the estimates by the reported tokens of a request that this

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/access"
@@ -107,6 +108,11 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info.Questions = t.host.ToolQuestions(info)
+	v, estimator := t.current.View(access.Principal(r)), new(agent.Estimator)
+	if m, ok := v.Models[v.Profiles[v.First].Model]; ok && m.Estimator != nil {
+		estimator = m.Estimator
+	}
+	info.Tokens = estimator.Declaration(info.Spec, params.Language(r))
 	httpjson.Write(w, http.StatusOK, info)
 	return nil
 }

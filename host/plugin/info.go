@@ -143,6 +143,9 @@ type ToolInfo struct {
 	// Questions are what the tool would answer, as a model wrote them for the search of
 	// tools. No model reads them.
 	Questions []string `json:"questions,omitempty"`
+	// Tokens estimates what the tool's description adds to each request in which a model
+	// is given it. Only the daemon's route of one tool fills it.
+	Tokens int `json:"tokens,omitempty"`
 	// Declared are the manifest's limits, Effective those in force.
 	Declared  tool.Limits `json:"declared"`
 	Effective tool.Limits `json:"effective"`

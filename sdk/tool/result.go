@@ -240,7 +240,9 @@ type Approval struct {
 	// why there was no answer: "nobody", "timeout", "gone".
 	By string `json:"by"`
 	// Always says that the person's answer covers later calls of the conversation too.
-	Always bool          `json:"always,omitempty"`
+	Always bool `json:"always,omitempty"`
+	// Some says that the person allowed some of a script's calls and denied the others.
+	Some   bool          `json:"some,omitempty"`
 	Waited time.Duration `json:"waited_ns,omitempty"` // for a person
 }
 

@@ -41,7 +41,7 @@ func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer
 	outcome := outcomeOf(ctx, answer, err)
 	decided := &tool.Approval{By: outcome}
 	if err == nil {
-		decided = &tool.Approval{Allowed: answer.Verdict != approval.Refuse, By: "person", Always: answer.Verdict == approval.Always}
+		decided = &tool.Approval{Allowed: answer.Verdict != approval.Refuse, By: "person", Always: answer.Verdict == approval.Always, Some: len(answer.Only) > 0}
 	}
 	a.t.decided.Store(r.CallID, decided)
 	a.t.emit(api.EventAnswered, api.ApprovalAnswered{ID: p.ID, CallID: p.CallID, Answer: outcome, Only: answer.Only})

@@ -542,6 +542,8 @@ test('some calls of a script are allowed on its card, and the others denied', as
   await log(page).getByText('It says: 7,denied,7').waitFor();
   await log(page).getByText('You allowed some of its calls and denied the others.').waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await page.reload();
+  await log(page).getByText('You allowed some of its calls and denied the others.').waitFor();
 
   // The same in the inbox, of a turn that was asked elsewhere.
   await view(page, 'Results');

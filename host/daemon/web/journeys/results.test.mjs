@@ -134,6 +134,7 @@ test('a tool is tried by a form and as JSON', async () => {
   await page.getByRole('link', { name: /^long_text/ }).waitFor({ state: 'hidden' });
   await page.getByRole('link', { name: /^calculator/ }).click();
   await page.getByRole('searchbox', { name: 'Find tools by what they do' }).fill('');
+  await page.getByText(/^its description: about [1-9]\d* tokens in each request, by estimate$/).waitFor();
   const form = page.getByRole('region', { name: 'Try it' }), result = form.getByRole('article', { name: 'Its result' });
   await form.getByRole('textbox', { name: /^expression/ }).fill('6*7');
   await form.getByRole('button', { name: 'Run' }).click();

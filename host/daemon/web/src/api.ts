@@ -802,6 +802,7 @@ export interface PluginToolInfo {
   spec: ToolSpec;
   strategy_by: string;
   timeout_by: string;
+  tokens?: number;
 }
 
 export interface PluginVersion {
@@ -1170,6 +1171,7 @@ export interface ToolApproval {
   allowed: boolean;
   always?: boolean;
   by: string;
+  some?: boolean;
   waited_ns?: number;
 }
 

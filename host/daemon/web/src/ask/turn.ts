@@ -132,7 +132,7 @@ export function decision({ result, approval }: CallState): string {
   const a = result?.approval;
   if (!a) return approval?.answer ? family(`leave_was_${approval.answer}`) : "";
   const [by, n] = a.by.split(" ");
-  if (by === "person") return family(`leave_was_${a.allowed ? (a.always ? "always" : "once") : "deny"}`);
+  if (by === "person") return family(`leave_was_${!a.allowed ? "deny" : a.some ? "some" : a.always ? "always" : "once"}`);
   return family(a.allowed ? `allowed_${by}` : `denied_${by}`, { n: n || "" });
 }
 

@@ -1,7 +1,7 @@
 // The tools that are ready: what each may do, what a model is shown of its results and
 // which limit decides that, what it has cost so far, and a form to try it.
 import { useSignal } from "@preact/signals";
-import type { PluginToolInfo, Stats, ToolList, Trace } from "../api";
+import type { PluginToolInfo, Stats, ToolList } from "../api";
 import { getJSON, operator, told } from "../core/daemon";
 import { num } from "../core/format";
 import { pulse } from "../core/pulse";
@@ -53,7 +53,6 @@ function Row({ x: { spec, plugin, effective, chars_by: by }, here }: { x: Plugin
 function One({ x }: { x: PluginToolInfo }) {
   const { spec } = x;
   const stats = useAsked(() => getJSON<Stats>("api/stats"), [spec.name]).data?.tools?.find((s) => s.tool === spec.name);
-  const cost = useAsked(() => getJSON<Trace>("api/traces/last").catch(() => null), [spec.name]).data?.tools?.find((c) => c.name === spec.name);
   return (
     <>
       <header>
@@ -61,7 +60,7 @@ function One({ x }: { x: PluginToolInfo }) {
         <p><Foreign text={(lang.value === "zh" && spec.description_zh) || spec.description} /></p>
         <p class="chips">
           {x.effect && <span>{family(`effect_${x.effect}`)}</span>}
-          {cost && <span>{t("costOf", { n: num(cost.tokens) })}</span>}
+          {x.tokens && <span>{t("costOf", { n: num(x.tokens) })}</span>}
           {stats && <span>{t("callsSoFar", { calls: num(stats.calls), cut: num(stats.cut), loaded: num(stats.loaded_back) })}</span>}
           {operator() && x.plugin && <a href={to("plugins", [x.plugin])}>{t("itsPlugin", { plugin: x.plugin })}</a>}
         </p>

@@ -20,7 +20,7 @@ export const tools = {
   itsResult: ["Its result", "运行结果"],
   wouldRead: ["What a model would read", "模型会读到的内容"],
   structured: ["Structured answer", "结构化结果"],
-  costOf: ["its description: {n} tokens in each request", "其描述在每次请求中占 {n} 词元"],
+  costOf: ["its description: about {n} tokens in each request, by estimate", "其描述在每次请求中约占 {n} 词元（估算）"],
   callsSoFar: ["{calls} calls, {cut} cut, {loaded} loaded back", "{calls} 次调用，{cut} 次被截断，{loaded} 次加载"],
   itsPlugin: ["plugin {plugin}", "插件 {plugin}"],
   bounds: ["Bounds", "限制"],
