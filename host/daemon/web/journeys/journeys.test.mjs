@@ -557,6 +557,19 @@ test('some calls of a script are allowed on its card, and the others denied', as
   await inbox.waitFor({ state: 'hidden' });
 });
 
+test('a second card of a script shows its own calls', async () => {
+  const code = 'await tools.long_text({ lines: 7 }); const all = await Promise.allSettled([1, 2].map((n) => tools.long_text({ lines: 7 }))); return all.map((r) => r.reason?.code ?? r.value.lines).join();';
+  model.calls = (question) => (/twice/.test(question) ? [['run_script', { code }]] : []);
+  model.says = (last) => [`It says: ${/denied,7/.exec(last.content)}`];
+  const page = await world.visit();
+  await ask(page, 'Ask me twice');
+  await log(page).getByRole('group', { name: 'Calls that wait for your answer: 1' }).getByRole('button', { name: 'Allow all' }).click();
+  const second = log(page).getByRole('group', { name: 'Calls that wait for your answer: 2' });
+  await second.getByRole('checkbox').first().uncheck();
+  await second.getByRole('button', { name: 'Allow those with a tick: 1 of 2' }).click();
+  await log(page).getByText('It says: denied,7').waitFor();
+});
+
 test('conversations are searched, renamed and deleted', async () => {
   const page = await world.visit();
   await ask(page, 'Where does the heron stand?');
