@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/limit"
@@ -40,7 +41,11 @@ func (t *Turn) call(name string, data json.RawMessage) {
 	case "tool_call.malformed":
 		var e api.ToolCallMalformed
 		if json.Unmarshal(data, &e) == nil {
-			t.note("✗ " + t.Sprintf("a call could not be read: %s", e.Reason) + " " + term.Visible(e.Tool, 80))
+			what := t.Sprintf("a call could not be read: %s", e.Reason) + " " + term.Visible(e.Tool, 80)
+			if e.Reason == string(parse.ReasonUnknownTool) {
+				what = t.Sprintf("%s cannot be called; `weir plugin list` says why", term.Visible(e.Tool, 80))
+			}
+			t.note("✗ " + what)
 			t.waiting()
 		}
 	}

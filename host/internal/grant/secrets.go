@@ -68,7 +68,7 @@ func secretGranted(r *Resolution, asks []registry.SecretAsk, i int, g plugin.Gra
 		r.suggest("hosts", strconv.Quote(a.Host))
 	case !isSet || value == "":
 		r.miss(tool.Textf("the secret %s is not set", a.Name))
-		r.advise(tool.Textf("set %s in the environment, or in the file .env beside tools.toml (mode 0600), and start again", a.Name))
+		r.advise(tool.Textf("write %s=… into the file .env beside tools.toml (mode 0600) and run `weir reload`, or set it in the environment and start again", a.Name))
 	default:
 		r.secrets = append(r.secrets, egress.Secret{Name: a.Name, Header: a.Header, Format: a.Format, Host: a.Host, Value: value})
 		return true

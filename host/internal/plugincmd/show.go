@@ -105,7 +105,10 @@ func (c *Commands) showPending(r plugin.Review) {
 	}
 	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(term.Plain(v.Version)))
 	if r.Serving != nil && r.Pending != nil {
-		c.Outf(" in place of %s, which serves meanwhile", term.OrDash(term.Plain(r.Serving.Version)))
+		c.Outf(" in place of %s", term.OrDash(term.Plain(r.Serving.Version)))
+		if r.Plugin.State == plugin.Ready {
+			c.Outf(", which serves meanwhile")
+		}
 	}
 	fmt.Fprintln(c.Out)
 	if o := r.Plugin.Pending; o != nil {
@@ -209,20 +212,31 @@ func (c *Commands) showBrief(r plugin.Review) {
 	c.Outf("  tools: %s\n", strings.Join(names, ", "))
 }
 
-// Why returns why a plugin does not run, else why its new version is pending.
+// alsoPending reports whether a version waits for another reason than its plugin does.
+func alsoPending(p plugin.Info) bool {
+	return p.Pending != nil && p.Pending.Why.String() != p.Why.String()
+}
+
+// Why returns why a plugin does not run, and why its new version is pending.
 func Why(p plugin.Info) tool.Text {
-	if p.Why.IsZero() && p.Pending != nil {
+	switch {
+	case !alsoPending(p):
+		return p.Why
+	case p.Why.IsZero():
 		return tool.Textf("a change waits: %s", p.Pending.Why)
 	}
-	return p.Why
+	return tool.Textf("%s; a change waits: %s", p.Why, p.Pending.Why)
 }
 
 // Fix returns the remedy for Why.
 func Fix(p plugin.Info) tool.Text {
-	if p.Why.IsZero() && p.Pending != nil {
+	switch {
+	case !alsoPending(p):
+		return p.Fix
+	case p.Fix.IsZero():
 		return p.Pending.Fix
 	}
-	return p.Fix
+	return tool.Textf("%s; then %s", p.Fix, p.Pending.Fix)
 }
 
 // Sentence returns a sentence about a plugin in the reader's language, on one line

@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Arguments that do not fit never reach the guest: its memory has not "no bound".
@@ -54,5 +55,36 @@ func TestADescriptionForgesNoReview(t *testing.T) {
 	c.ShowReview(plugin.Review{Plugin: plugin.Info{Name: "a", State: plugin.Ready, Description: "good\n\npowers it asks for:\n  nothing"}})
 	if s := out.String(); strings.Contains(s, "\npowers") || !strings.Contains(s, "good powers it asks for") {
 		t.Errorf("%q", s)
+	}
+}
+
+// A plugin may wait for a grant while its new version waits for a person: both are shown,
+// the one that keeps its tools out first; what does not run does not serve.
+func TestAChangeThatWaitsIsToldWithWhatKeepsThePluginOut(t *testing.T) {
+	p := plugin.Info{
+		Name: "a", State: plugin.Pending, Why: tool.Textf("the folder is gone"), Fix: tool.Textf("make the folder"),
+		Pending: &plugin.PendingVersion{Why: tool.Textf("its module has changed"), Fix: tool.Textf("approve it")},
+	}
+	for _, row := range []struct{ got, want string }{
+		{Why(p).String(), "the folder is gone; a change waits: its module has changed"},
+		{Fix(p).String(), "make the folder; then approve it"},
+	} {
+		if row.got != row.want {
+			t.Errorf("%q; want %q", row.got, row.want)
+		}
+	}
+	same := plugin.Info{Why: p.Why, Fix: p.Fix, Pending: &plugin.PendingVersion{Why: p.Why, Fix: p.Fix}} // a new plugin
+	if Why(same).String() != "the folder is gone" || Fix(same).String() != "make the folder" {
+		t.Errorf("%q, %q", Why(same).String(), Fix(same).String())
+	}
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	for state, serves := range map[plugin.State]bool{plugin.Pending: false, plugin.Ready: true} {
+		out.Reset()
+		p.State = state
+		c.showPending(plugin.Review{Plugin: p, Serving: &plugin.Version{Version: "1"}, Pending: &plugin.Version{Version: "2"}})
+		if strings.Contains(out.String(), "serves meanwhile") != serves {
+			t.Errorf("%s: %s", state, out.String())
+		}
 	}
 }

@@ -585,7 +585,7 @@ func (p *Plugin) unread(err error) []Problem {
 		return []Problem{{File: path, Msg: tool.Textf("the module cannot be read: %s", within.ErrLeadsOut), Fix: tool.Textf("put the module itself there; the plugin's folder as a whole may be a link")}}
 	case errors.Is(err, fs.ErrNotExist):
 		if p.IsScript() {
-			return []Problem{{File: path, Msg: tool.Textf("the script is missing"), Fix: tool.Textf("put it there, or correct script in %s", ManifestName)}}
+			return []Problem{{File: path, Msg: tool.Textf("the script is missing"), Fix: tool.Textf("put it there, build it from TypeScript with `weir plugin build`, or correct script in %s", ManifestName)}}
 		}
 		return []Problem{{File: path, Msg: tool.Textf("the module is missing"), Fix: tool.Textf("build it with `weir plugin build`, or in weir's own repository with `make plugins`")}}
 	case errors.As(err, new(within.TooLong)):

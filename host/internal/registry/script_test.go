@@ -158,7 +158,7 @@ func TestFormatOfScripts(t *testing.T) {
 
 func TestScriptProblems(t *testing.T) {
 	for _, tt := range []struct{ line, script, want string }{
-		{`script = "p.js"`, "", "the script is missing"},
+		{`script = "p.js"`, "", "the script is missing; put it there, build it from TypeScript with `weir plugin build`"},
 		{`script = "p.js"`, "\xff\xfe", "is not UTF-8"},
 		{`script = "p.js"`, strings.Repeat("/", js.MaxScript+1), "at most 4194304"},
 		{`script = "p.ts"`, "1", "is TypeScript; write script = \"main.js\""},
