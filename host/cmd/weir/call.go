@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -20,8 +21,8 @@ func callCmd(c *cli) *cobra.Command {
 	var conversation, locale string
 	cmd := &cobra.Command{
 		Use: "call TOOL [ARGUMENTS]", Short: "Run one tool without a model",
-		Long:    "Run one tool and print what a model would see of its result. ARGUMENTS is a JSON object\nor a list of name=value; - reads the JSON from standard input.",
-		Example: "  weir call calculator '{\"expression\":\"2^64\"}'\n  weir call grep_search pattern=ErrTimeout",
+		Long:    "Run one tool and print what a model would see of its result. ARGUMENTS is a JSON object\nor a list of name=value; a value alone is the next argument\nin the order of `weir tools show TOOL`. - reads the JSON from standard input.",
+		Example: "  weir call calculator '{\"expression\":\"2^64\"}'\n  weir call grep_search pattern=ErrTimeout\n  weir call grep_search ErrTimeout path=docs",
 		Args:    argCount(1, -1, "a tool and its arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if locale == "" {
@@ -31,7 +32,7 @@ func callCmd(c *cli) *cobra.Command {
 				return usagef("use en or zh", "--locale is %q", locale)
 			}
 			return c.withClient(cmd.Context(), func(cl *session) error {
-				raw, err := c.arguments(args[1:], func() []string { return textParams(cmd.Context(), cl, args[0]) })
+				raw, err := c.arguments(args[1:], func() (names, texts []string) { return params(cmd.Context(), cl, args[0]) })
 				if err != nil {
 					return err
 				}
@@ -74,55 +75,56 @@ func (c *cli) showResult(res api.ToolCallResult) error {
 	return nil
 }
 
-// textParams lists the arguments of a tool that are text and nothing else.
-func textParams(ctx context.Context, cl *session, name string) []string {
+// params lists the arguments of a tool in the order of its schema, and those that are
+// text and nothing else.
+func params(ctx context.Context, cl *session, name string) (names, texts []string) {
 	var t plugin.ToolInfo
-	var schema struct {
-		Properties map[string]struct{ Type any }
-	}
+	var schema struct{ Properties json.RawMessage }
 	if cl.Get(ctx, "/api/tools/"+url.PathEscape(name), &t) != nil || json.Unmarshal(t.Spec.Params, &schema) != nil {
-		return nil // the call itself says what is wrong
+		return nil, nil // the call itself says what is wrong
 	}
-	var out []string
-	for name, p := range schema.Properties {
-		if p.Type == "string" {
-			out = append(out, name)
+	for name, raw := range jsonscan.Members(string(schema.Properties)) {
+		names = append(names, name)
+		var p struct{ Type any }
+		if json.Unmarshal([]byte(raw), &p) == nil && p.Type == "string" {
+			texts = append(texts, name)
 		}
 	}
-	return out
+	return names, texts
 }
 
-// arguments makes the JSON object of a call from the command
-// line. A value of name=value is text where the tool takes text, which texts
-// lists; else JSON where it reads as JSON, else text.
-func (c *cli) arguments(args []string, texts func() []string) (json.RawMessage, error) {
+// arguments makes the JSON object of a call from the command line. Values without a
+// name go by the order of the tool's arguments, which params returns. A value is text
+// where the tool takes text; else JSON where it reads as JSON, else text.
+func (c *cli) arguments(args []string, params func() (names, texts []string)) (_ json.RawMessage, err error) {
 	if len(args) == 0 {
 		return json.RawMessage("{}"), nil
 	}
 	text := args[0]
 	if text == "-" {
-		var err error
 		if text, err = readText(c.In, "standard input"); err != nil {
 			return nil, err
 		}
 	}
-	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(text), "{") {
+	if args[0] == "-" || len(args) == 1 && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if !json.Valid([]byte(text)) {
 			return nil, usagef(`quote the whole object for the shell: '{"name":"value"}'`, "the arguments are not valid JSON")
 		}
 		return json.RawMessage(text), nil
 	}
-	object, isText := map[string]json.RawMessage{}, texts()
+	object := map[string]json.RawMessage{}
+	names, texts := params()
 	for _, a := range args {
 		name, value, ok := strings.Cut(a, "=")
-		if !ok || name == "" {
+		if !ok && len(names) > 0 {
+			name, value, names = names[0], a, names[1:]
+		} else if !ok || name == "" {
 			return nil, usagef(`write a JSON object or name=value`, "%q is not an argument", a)
 		}
-		v := json.RawMessage(value)
-		if !json.Valid(v) || slices.Contains(isText, name) {
-			v, _ = json.Marshal(value) // a string always marshals
+		object[name] = json.RawMessage(value)
+		if !json.Valid(object[name]) || slices.Contains(texts, name) {
+			object[name], _ = json.Marshal(value) // a string always marshals
 		}
-		object[name] = v
 	}
 	return json.Marshal(object)
 }

@@ -145,10 +145,7 @@ func mcpConfigCmd(c *cli) *cobra.Command {
 		Example: "  weir mcp config --client claude-desktop\n  weir mcp config --client cursor --write\n  weir mcp config --client vscode --file .vscode/mcp.json --write",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i := slices.IndexFunc(mcpbridge.Clients(), func(m mcpbridge.Client) bool { return m.Name == client })
-			switch {
-			case client == "":
-				return usagef("--client "+strings.Join(names, "|"), "which client?")
-			case i < 0:
+			if i < 0 {
 				return usagef("", "--client is %q", client).WithHint("use one of: %s", strings.Join(names, ", "))
 			}
 			return c.configureClient(cmd.Context(), mcpbridge.Clients()[i], file, write, http)

@@ -68,7 +68,7 @@ func scriptRunCmd(c *cli) *cobra.Command {
 				if body.Source, err = c.scriptSource(args[0]); err != nil {
 					return err
 				}
-				if body.Args, err = c.arguments(args[1:], func() []string { return nil }); err != nil {
+				if body.Args, err = c.arguments(args[1:], func() (names, texts []string) { return nil, nil }); err != nil {
 					return err
 				}
 				body.Locale = c.language()
