@@ -250,6 +250,30 @@ func TestASearchKeepsToWhatAUserSees(t *testing.T) {
 	}
 }
 
+// Tools that the settings pin while the daemon runs are in the list at once.
+func TestPinnedToolsAreListed(t *testing.T) {
+	s, names := officeServer(t, replay.New())
+	listed := func() bool {
+		list, err := s.mcp("").ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(list.Tools, func(x *mcp.Tool) bool { return x.Name == names[7] })
+	}
+	for _, pinned := range [][]string{nil, {names[7]}, nil} {
+		c := s.daemon.current.State().Config
+		p := c.Profiles["default"]
+		p.Agent.PinnedTools = pinned
+		c.Profiles = map[string]Profile{"default": p}
+		if err := s.daemon.Configure(c); err != nil {
+			t.Fatal(err)
+		}
+		if listed() != (len(pinned) > 0) {
+			t.Errorf("with %q pinned it is listed: %v", pinned, listed())
+		}
+	}
+}
+
 // A call over call_tool waits for a person as a direct one does.
 func TestCallToolAsksLikeADirectCall(t *testing.T) {
 	servers, names := office(t)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,9 +35,9 @@ import (
 type MCP struct {
 	// Tools lists the tools that they see, nil: all; Deny wins over it.
 	Tools, Deny []string
-	// Listing, Pinned and ToolsChars are as in mcpserver.Config.
+	// Listing and ToolsChars are as in mcpserver.Config. The default profile's pinned
+	// tools are those of these clients too.
 	Listing    mcpserver.Listing
-	Pinned     []string
 	ToolsChars int
 	// MaxSessions, MaxUserSessions, Idle and TaskAfter are as in mcpserver.Config.
 	MaxSessions, MaxUserSessions int
@@ -111,7 +112,7 @@ func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
 func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, now func() time.Time) {
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
-		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.config.Pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
+		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now,
 	})
@@ -135,6 +136,11 @@ func (m *mcpClients) listingOf(principal string) mcpserver.Listing {
 		return mcpserver.Listing(u.Listing)
 	}
 	return ""
+}
+
+// pinned reports whether the default profile pins a tool, by the settings in force.
+func (m *mcpClients) pinned(name string) bool {
+	return slices.Contains(m.current.State().Profiles[setup.DefaultProfile].Agent.PinnedTools, name)
 }
 
 // localeOf is a principal's own language, or that of all clients.

@@ -63,11 +63,11 @@ func (u *user) searches(tools []tool.Spec) bool {
 // searchList returns the tools that a client lists which searches for the others. u.mu
 // is held.
 func (u *user) searchList(all []tool.Spec) []tool.Spec {
-	session, longest := u.tools(), tool.DefaultCeiling
+	session, pinned, longest := u.tools(), u.s.cfg.Pinned, tool.DefaultCeiling
 	var out, others []tool.Spec
 	for _, spec := range all {
 		longest = max(longest, spec.Output.MaxChars)
-		if session.Source(spec.Name) == "" || slices.Contains(u.s.cfg.Pinned, spec.Name) {
+		if session.Source(spec.Name) == "" || pinned != nil && pinned(spec.Name) {
 			out = append(out, spec)
 		} else {
 			others = append(others, spec)

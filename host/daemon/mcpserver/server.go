@@ -38,8 +38,8 @@ type Config struct {
 	// principal, or empty; nil: Listing holds for all. Empty: ListAuto.
 	Listing   Listing
 	ListingOf func(principal string) Listing
-	// Pinned are in the list of clients that search, beside the tools for that.
-	Pinned []string
+	// Pinned reports whether a tool is in the list of clients that search; nil: none is.
+	Pinned func(name string) bool
 	// ToolsChars is how many characters of descriptions ListAuto lists. 0: all that
 	// agent.DefaultToolsChars allows; negative: no bound.
 	ToolsChars int

@@ -49,7 +49,7 @@ func (m MCPTools) MarshalJSON() ([]byte, error) {
 func (s Settings) MCPServer(l tool.Locale) daemon.MCP {
 	m := s.MCP
 	return daemon.MCP{
-		Tools: m.Tools.Names, Deny: m.DenyTools, Listing: daemon.Listing(m.Tools.Listing), Pinned: s.Prompt.PinnedTools, ToolsChars: s.Prompt.ToolsChars,
+		Tools: m.Tools.Names, Deny: m.DenyTools, Listing: daemon.Listing(m.Tools.Listing), ToolsChars: s.Prompt.ToolsChars,
 		MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l,
 	}
 }

@@ -28,7 +28,7 @@ func TestMCPTools(t *testing.T) {
 		}
 		m := s.MCPServer(tool.En)
 		shown, err := json.Marshal(s.MCP.Tools)
-		if len(faults) > 0 || err != nil || m.Listing != daemon.Listing(c.listing) || strings.Join(m.Tools, ",") != c.names || string(shown) != c.shown || m.Pinned[0] != "p" || m.ToolsChars != 5000 {
+		if len(faults) > 0 || err != nil || m.Listing != daemon.Listing(c.listing) || strings.Join(m.Tools, ",") != c.names || string(shown) != c.shown || m.ToolsChars != 5000 {
 			t.Errorf("%s: %v, %+v, %s, %v", c.text, faults, m, shown, err)
 		}
 	}
