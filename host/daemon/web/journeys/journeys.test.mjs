@@ -224,6 +224,22 @@ test('a plugin is taken back, disabled, enabled and removed', async () => {
   await page.getByRole('navigation', { name: 'Plugins' }).getByRole('link', { name: /^keeper / }).waitFor({ state: 'hidden' });
 });
 
+test('a plugin that is kept out says why, and that a change waits', async () => {
+  for (const version of ['0.1.0', '0.2.0']) {
+    await weir.stranger('barred', ['one.example'], version);
+    let waiting;
+    for (let i = 0; i < 100 && waiting?.version !== version; i++) {
+      await new Promise((done) => setTimeout(done, 50)); // the folder is read
+      ({ waiting } = await weir.api('api/plugins/barred').catch(() => ({})));
+    }
+    if (version === '0.1.0') await weir.api('api/plugins/barred/approve', { method: 'POST', body: JSON.stringify({ digest: waiting.digest }) }); // without its grant
+  }
+  const page = await world.visit(), article = await review(page, 'barred');
+  await article.getByText('one.example ("reads its pages") and is not granted it').waitFor();
+  await article.getByText('It has changed since it was approved.').waitFor();
+  assert.equal(await article.getByText('Version 0.1.0 serves until').count(), 0);
+});
+
 test('the log of a plugin is opened', async () => {
   const page = await world.visit();
   const article = await review(page, 'calculator');

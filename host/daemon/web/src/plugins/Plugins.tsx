@@ -9,7 +9,7 @@ import { family, t } from "../core/words";
 import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { useAsked, useTitle } from "../parts/use";
-import { Review } from "./Review";
+import { keptOut, Review } from "./Review";
 
 const stopped = ["refused", "disabled", "quarantined"];
 
@@ -38,7 +38,7 @@ export function Plugins() {
 
 // Row names a plugin; one that does not work says why, and what to do.
 function Row({ p, here, due = false }: { p: PluginInfo; here: boolean; due?: boolean }) {
-  const why = due ? (p.offer ? family(`cause_${p.offer.cause}`) : p.why) : stopped.includes(p.state) ? p.why : "";
+  const why = due ? (p.offer && !keptOut(p) ? family(`cause_${p.offer.cause}`) : p.why) : stopped.includes(p.state) ? p.why : "";
   return (
     <li>
       <a href={to("plugins", [p.name])} class={here ? "here" : ""} aria-current={here ? "page" : undefined}>

@@ -2,7 +2,7 @@
 // it. Its reasons are marked as its own words.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { PluginAsk, PluginDifference, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
+import type { PluginAsk, PluginDifference, PluginInfo, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
 import { num, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
@@ -15,6 +15,9 @@ import { Confirm, type Wish } from "./Confirm";
 
 const path = (name: string, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
 const short = (digest?: string) => (digest || "").slice(0, 12);
+
+// keptOut reports whether a plugin does not run for another reason than that a version waits.
+export const keptOut = (p: PluginInfo) => Boolean(p.offer && p.why && p.why !== p.offer.why);
 
 export type Step = { kind: "acts" } | { kind: "confirm" } | { kind: "stops"; message: string; grants: PowerGrant[] } | { kind: "remove" };
 
@@ -79,7 +82,9 @@ function Shown({ r, back }: { r: PluginReview; back: (digest: string) => void })
         <h1>{p.name} {v?.version || p.version || ""} <small class={`state ${p.state}`}>{family(`state_${p.state}`)}</small></h1>
         {p.description && <p><Foreign own text={p.description} /> <small>{t("ownWords")}</small></p>}
       </header>
-      {r.waiting && r.serving && <p>{t("serves", { version: r.serving.version || short(r.serving.digest) })}</p>}
+      {r.waiting && r.serving && p.state === "ready" && <p>{t("serves", { version: r.serving.version || short(r.serving.digest) })}</p>}
+      {keptOut(p) && <p class="warn"><Foreign text={p.why || ""} /></p>}
+      {keptOut(p) && p.fix && <p class="note"><Foreign text={p.fix} /></p>}
       {why && <p class="warn"><Foreign text={why} /></p>}
       {p.offer && p.offer.cause !== "new" && <p class="note"><Foreign text={p.offer.why} /></p>}
       {p.fix && !r.waiting && p.why && <p class="note"><Foreign text={p.fix} /></p>}
