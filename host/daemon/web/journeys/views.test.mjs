@@ -110,7 +110,7 @@ test('every view is accessible and as wide as the screen', async () => {
     const look = async (name, seen = page) => {
       const wide = await seen.evaluate(() => [document.documentElement, ...document.querySelectorAll('body, .shell, .rail, .rail *, .stage, .page > *, .talk-head *, .ask *, .find > *, dialog[open], .login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 || (n === document.documentElement && n.scrollWidth > innerWidth)).map((n) => n.id || `${n.nodeName}.${n.className}`));
       for (const what of [...(await violations(seen)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
-      if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/\W/g, '')}.png` });
+      if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/[^\p{L}\p{N}]/gu, '')}.png` });
       await seen.emulateMedia({ colorScheme: other });
       for (const what of await violations(seen, colours)) found.push(`${name}, ${width}, ${other}: ${what}`);
       await seen.emulateMedia({ colorScheme });
@@ -144,7 +144,7 @@ test('a Chinese page has no English sentence', async () => {
     for (const [width, colorScheme] of process.env.SHOTS ? [[320, 'dark'], [1280, 'light']] : []) {
       await page.setViewportSize({ width, height: 720 });
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: `${process.env.SHOTS}/zh-${width}-${colorScheme}-${name.replace(/\W/g, '')}.png` });
+      await page.screenshot({ path: `${process.env.SHOTS}/zh-${width}-${colorScheme}-${name.replace(/[^\p{L}\p{N}]/gu, '')}.png` });
     }
   };
   await views(page, look, chinese);
