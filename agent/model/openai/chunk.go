@@ -112,6 +112,7 @@ type assembler struct {
 	usage  *agent.Usage
 	model  string // as the server calls it
 	reason agent.Finish
+	size   int // of the arguments of all calls, in bytes
 }
 
 type pending struct {
@@ -139,7 +140,9 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 		if m != nil {
 			d.Text += string(m.Content) + m.Refusal
 			d.Reasoning += string(m.thought())
-			a.collect(m.ToolCalls)
+			if err := a.collect(m.ToolCalls); err != nil {
+				return d, err
+			}
 		}
 		if err := a.end(ch.FinishReason); err != nil {
 			return d, err
@@ -168,7 +171,11 @@ func (a *assembler) end(reason string) error {
 	return nil
 }
 
-func (a *assembler) collect(parts []part) {
+// maxCalls bounds the native calls of one reply, in bytes, with callSize for each: they are
+// collected to their end, before the agent can count them.
+const maxCalls, callSize = 8 << 20, 200
+
+func (a *assembler) collect(parts []part) error {
 	for _, p := range parts {
 		call := a.find(p)
 		if p.ID != "" {
@@ -179,7 +186,11 @@ func (a *assembler) collect(parts []part) {
 			call.name = p.Function.Name
 		}
 		call.args.WriteString(string(p.Function.Arguments))
+		if a.size += len(p.Function.Arguments); a.size+callSize*len(a.calls) > maxCalls {
+			return wire.ErrEndless
+		}
 	}
+	return nil
 }
 
 // find gives the call that a piece belongs to. Pieces go by index. Without one,

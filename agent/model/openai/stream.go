@@ -82,6 +82,8 @@ func (r *reply) Take(data []byte, _ bool) (wire.Piece, error) {
 		return wire.Piece{}, r.peer.Filtered()
 	case errors.Is(err, errOverload):
 		return wire.Piece{}, r.peer.FromSaid(0, wire.Said{})
+	case errors.Is(err, wire.ErrEndless):
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("a line or an answer without end"))
 	case err != nil:
 		return wire.Piece{}, r.peer.Garbage(tool.Text{Format: err.Error()})
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -191,4 +193,23 @@ func FuzzStream(f *testing.F) {
 		}
 		modeltest.Ends(t, m)
 	})
+}
+
+// Native calls are collected until the reply ends: without a bound arguments without end
+// took a gigabyte.
+func TestCallsAreBounded(t *testing.T) {
+	for name, piece := range map[string]func(n int) part{
+		"arguments": func(int) (p part) { p.Function.Arguments = text(strings.Repeat("y", 1<<20)); return p },
+		"calls":     func(n int) (p part) { p.Index, p.Function.Name = &n, "r"; return p },
+	} {
+		var a assembler
+		var err error
+		n := 0
+		for ; n < 100_000 && err == nil; n++ {
+			_, err = a.add(chunk{Choices: []choice{{Delta: &message{ToolCalls: []part{piece(n)}}}}})
+		}
+		if !errors.Is(err, wire.ErrEndless) {
+			t.Errorf("%s: %v after %d pieces", name, err, n)
+		}
+	}
 }
