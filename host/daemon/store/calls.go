@@ -59,18 +59,21 @@ func (c Call) Cut() (v tool.View, ok bool) {
 
 // Refused reports whether the call was refused before its tool ran.
 func (c Call) Refused() bool {
-	return slices.Contains(refused(), tool.Code(c.Code)) || strings.HasPrefix(c.Code, MalformedCode)
+	return slices.Contains(refused(), tool.Code(c.Code)) && !c.More().Ran || strings.HasPrefix(c.Code, MalformedCode)
 }
 
 // An Extra is what a call's card shows besides its result.
 type Extra struct {
 	Approval     *tool.Approval `json:"approval,omitempty"`
 	SummaryModel string         `json:"summary_model,omitempty"` // that wrote what is shown
+	// Ran says that the tool itself failed with a code of calls that are refused before
+	// they run: what it answered may have a text of a granted folder.
+	Ran bool `json:"ran,omitempty"`
 }
 
 // ExtraOf returns the Extra of a call with the result r.
 func ExtraOf(r tool.Result) string {
-	e := Extra{Approval: r.Approval}
+	e := Extra{Approval: r.Approval, Ran: r.Err != nil && r.Stats.RawBytes > 0 && slices.Contains(refused(), r.Err.Code)}
 	if r.Shown.Summarized && r.Summary != nil {
 		e.SummaryModel = r.Summary.Model
 	}
@@ -286,7 +289,7 @@ func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string,
 	}
 	args = append(args, len(MalformedCode), MalformedCode)
 	err = s.db.Each(ctx, "SELECT tool_name FROM tool_result_archive WHERE "+where+
-		" UNION SELECT CASE format WHEN '' THEN '' ELSE tool_name END FROM tool_calls WHERE "+where+" AND code NOT IN (?, ?, ?, ?) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
+		" UNION SELECT CASE format WHEN '' THEN '' ELSE tool_name END FROM tool_calls WHERE "+where+" AND (code NOT IN (?, ?, ?, ?) OR instr(extra, '\"ran\":true') > 0) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
 		var name string
 		err := row.Scan(&name)
 		names = append(names, name)

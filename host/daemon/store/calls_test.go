@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestCalls(t *testing.T) {
@@ -197,5 +198,24 @@ func TestRanToolsOfResults(t *testing.T) {
 		if got, err := s.RanTools(t.Context(), sc); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v: %q %v", sc, got, err)
 		}
+	}
+}
+
+// TestRanToolsThatRefuse: a tool that fails with a code of calls that are refused before
+// they run has run: after a restart, what it read counts.
+func TestRanToolsThatRefuse(t *testing.T) {
+	s := openTest(t)
+	for _, code := range []tool.Code{tool.BadArgs, tool.Denied, tool.RateLimited} {
+		before := tool.Result{Err: tool.Errorf(code, "", `no: "ran":true`), Approval: &tool.Approval{By: `"ran":true`}}
+		after := tool.Result{Err: tool.Errorf(code, "", "the password is 1234"), Stats: tool.Stats{RawBytes: 90}}
+		for name, r := range map[string]tool.Result{"before": before, "after": after} {
+			c := Call{Scope: mine, Tool: name + string(code), Format: "mcp", Code: string(code), Extra: ExtraOf(r)}
+			if err := s.LogCalls(t.Context(), []Call{c}); err != nil || c.Refused() != (name == "before") {
+				t.Errorf("%s: refused %v, %v", c.Tool, c.Refused(), err)
+			}
+		}
+	}
+	if got, err := s.RanTools(t.Context(), mine); err != nil || !slices.Equal(got, []string{"afterbad_args", "afterdenied", "afterrate_limited"}) {
+		t.Errorf("%q %v", got, err)
 	}
 }
