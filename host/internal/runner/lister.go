@@ -44,7 +44,7 @@ type ToolLister struct {
 
 	mu       sync.Mutex
 	listings map[string]*listing // by sha256
-	slots    chan struct{}       // one for each running call
+	queue    askQueue
 }
 
 // A ListerConfig connects a ToolLister to its host.
@@ -70,12 +70,13 @@ type ListerConfig struct {
 type listing struct {
 	done   chan struct{}
 	answer storedList // once done is closed
-	late   bool       // a scan did not wait for it
+	late   bool       // a scan did not wait for it, and the next ones do not either
+	failed bool       // an earlier call did, a while ago
 }
 
 // NewToolLister returns a ToolLister. It deletes old stored answers.
 func NewToolLister(cfg ListerConfig) *ToolLister {
-	d := &ToolLister{cfg: cfg, wait: cmp.Or(cfg.Wait, listWait), timeout: cmp.Or(cfg.Timeout, listTimeout), listings: map[string]*listing{}, slots: make(chan struct{}, listConcurrent)}
+	d := &ToolLister{cfg: cfg, wait: cmp.Or(cfg.Wait, listWait), timeout: cmp.Or(cfg.Timeout, listTimeout), listings: map[string]*listing{}}
 	if cfg.CacheDir != "" {
 		d.dir = filepath.Join(cfg.CacheDir, "described")
 		prune(d.dir, listsStored)
@@ -102,6 +103,9 @@ func (d *ToolLister) List(ctx context.Context, plugins []*registry.Plugin) []reg
 			out[i] = l.answer.description()
 			continue
 		default:
+		}
+		if out[i].Pending = d.isLate(l); out[i].Pending {
+			continue
 		}
 		select {
 		case <-l.done:
@@ -166,9 +170,17 @@ func (d *ToolLister) abandon(l *listing) bool {
 	}
 }
 
+// isLate reports whether an earlier scan gave up waiting for a listing: one that hangs would
+// delay each.
+func (d *ToolLister) isLate(l *listing) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return l.late
+}
+
 // request returns the listing of a plugin, and starts a call if there is none.
 func (d *ToolLister) request(p *registry.Plugin) (l *listing, started bool) {
-	key := p.WasmSHA256
+	key, failed := p.WasmSHA256, false
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l, ok := d.listings[key]; ok {
@@ -177,17 +189,22 @@ func (d *ToolLister) request(p *registry.Plugin) (l *listing, started bool) {
 			if d.valid(l.answer) {
 				return l, false
 			}
+			failed = l.answer.Failed != ""
 		default:
 			return l, false
 		}
 	}
 	l = &listing{done: make(chan struct{})}
 	d.listings[key] = l
-	if r, ok := d.readStored(key); ok && d.valid(r) {
-		l.answer = r
-		close(l.done)
-		return l, false
+	if r, ok := d.readStored(key); ok {
+		if d.valid(r) {
+			l.answer = r
+			close(l.done)
+			return l, false
+		}
+		failed = true
 	}
+	l.failed = failed
 	ctx, release, err := d.cfg.Admit()
 	if err != nil {
 		l.answer = storedList{Failed: err.Error(), At: d.cfg.Now()}
@@ -211,7 +228,7 @@ func (d *ToolLister) valid(r storedList) bool {
 // run asks one plugin and stores its answer.
 func (d *ToolLister) run(ctx context.Context, p *registry.Plugin, l *listing) {
 	key := p.WasmSHA256
-	answer, err := d.call(ctx, p)
+	answer, err := d.call(ctx, p, l.failed)
 	r := storedList{Answer: answer, At: d.cfg.Now()}
 	if err != nil {
 		r = storedList{Failed: err.Error(), At: r.At, Memory: d.cfg.Memory()}
@@ -237,13 +254,12 @@ func (d *ToolLister) run(ctx context.Context, p *registry.Plugin, l *listing) {
 }
 
 // call runs the plugin's listing export.
-func (d *ToolLister) call(ctx context.Context, p *registry.Plugin) ([]byte, error) {
-	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func (d *ToolLister) call(ctx context.Context, p *registry.Plugin, failed bool) ([]byte, error) {
+	end, err := d.queue.wait(ctx, &ask{top: topFolder(p), failed: failed})
+	if err != nil {
+		return nil, err
 	}
+	defer end()
 	began := time.Now()
 	m := NewModule(d.cfg.Engines(), nil, p, d.cfg.Memory())
 	defer m.Retire()
