@@ -3,6 +3,7 @@
 package httpjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,12 +40,24 @@ func ReadUpTo(w http.ResponseWriter, r *http.Request, into any, limit int64) err
 	return nil
 }
 
-// ReadLoose decodes one JSON object of at most MaxBody bytes and ignores unknown fields.
+// maxValues bounds the values of a body that ReadLoose reads, at all levels: of 2.3 million
+// empty objects, 7 MB of text, Go values took 939 MB.
+const maxValues = 200_000
+
+// ReadLoose decodes one JSON object of at most MaxBody bytes and maxValues values, and
+// ignores unknown fields.
 func ReadLoose(w http.ResponseWriter, r *http.Request, into any) error {
 	if err := checkType(r); err != nil {
 		return err
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody)).Decode(into); err != nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		return Problem(err)
+	}
+	if n := jsonscan.Count(body).Values; n > maxValues {
+		return api.Problemf(http.StatusRequestEntityTooLarge, "too_large", "send fewer messages or shorter schemas", "the body has %d JSON values, and at most %d are accepted", n, maxValues)
+	}
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
 		return Problem(err)
 	}
 	return nil
