@@ -1,9 +1,6 @@
 package toolindex
 
-import (
-	"hash/maphash"
-	"strings"
-)
+import "strings"
 
 // A word is a word as it is written, or a term: the stem of one, in which form words are
 // compared.
@@ -18,73 +15,31 @@ type word struct {
 	plain  bool // a description has it
 }
 
-// A lexicon holds words by their text. Reading tools is mostly looking words up, and a
-// table of places takes half the time of a map.
+// A lexicon holds words by their text.
 type lexicon struct {
 	words []word
-	slots []slot // as many as a power of two; at most half of them are taken
-	seed  maphash.Seed
+	at    map[string]int32 // the places of texts in words
 }
 
-// A slot is taken if its place is not 0. The place counts from 1.
-type slot struct{ hash, place uint32 }
-
-func newLexicon(words int) lexicon {
-	size := 16
-	for size < 2*words {
-		size *= 2
-	}
-	return lexicon{slots: make([]slot, size), seed: maphash.MakeSeed()}
-}
-
-// look returns the place of a text; negative: it is not there, and would take the slot.
-func (l *lexicon) look(text string) (place int32, at, hash uint32) {
-	hash = uint32(maphash.String(l.seed, text))
-	mask := uint32(len(l.slots) - 1)
-	for at = hash & mask; l.slots[at].place != 0; at = (at + 1) & mask {
-		if s := l.slots[at]; s.hash == hash && l.words[s.place-1].text == text {
-			return int32(s.place - 1), at, hash
-		}
-	}
-	return -1, at, hash
-}
+func newLexicon(words int) lexicon { return lexicon{at: make(map[string]int32, words)} }
 
 // find returns the place of a word or a term.
 func (l *lexicon) find(text string) (int32, bool) {
-	place, _, _ := l.look(text)
-	return place, place >= 0
+	place, ok := l.at[text]
+	return place, ok
 }
 
 // place returns the place of a word or a term, which it adds if it is new. part says that
 // the text is a part of a longer one, which the lexicon does not keep.
 func (l *lexicon) place(text string, part bool) int32 {
-	place, at, hash := l.look(text)
-	if place >= 0 {
+	if place, ok := l.at[text]; ok {
 		return place
 	}
 	if part {
 		text = strings.Clone(text)
 	}
+	place := int32(len(l.words))
 	l.words = append(l.words, word{text: text, id: -1})
-	l.slots[at] = slot{hash, uint32(len(l.words))}
-	if 2*len(l.words) > len(l.slots) {
-		l.grow()
-	}
-	return int32(len(l.words) - 1)
-}
-
-func (l *lexicon) grow() {
-	old := l.slots
-	l.slots = make([]slot, 2*len(old))
-	mask := uint32(len(l.slots) - 1)
-	for _, s := range old {
-		if s.place == 0 {
-			continue
-		}
-		at := s.hash & mask
-		for l.slots[at].place != 0 {
-			at = (at + 1) & mask
-		}
-		l.slots[at] = s
-	}
+	l.at[text] = place
+	return place
 }
