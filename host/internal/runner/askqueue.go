@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,13 +51,11 @@ func (q *askQueue) wait(ctx context.Context, a *ask) (end func(), err error) {
 func (q *askQueue) leave(a *ask) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i, w := range q.waiting {
-		if w == a {
-			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(q.waiting, a)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
-	return false
+	return i >= 0
 }
 
 func (q *askQueue) end(a *ask, took time.Duration) {
@@ -82,12 +81,13 @@ func (q *askQueue) admit() {
 			}
 		}
 		a := q.waiting[next]
-		q.waiting = append(q.waiting[:next], q.waiting[next+1:]...)
+		q.waiting = slices.Delete(q.waiting, next, next+1)
 		q.running++
 		close(a.begin)
 	}
 }
 
+// before reports whether a comes before b, which is newer.
 func (q *askQueue) before(a, b *ask) bool {
 	if a.failed != b.failed {
 		return b.failed

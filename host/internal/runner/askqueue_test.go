@@ -20,16 +20,20 @@ import (
 // TestOneThatHangsIsAskedLast: a new plugin waits for the calls that run, whatever else
 // waits: it is of another folder, or the newest of its folder, or has not failed before.
 func TestOneThatHangsIsAskedLast(t *testing.T) {
-	for name, of := range map[string]func(i int) (hangs, good ask){
-		"another folder":     func(i int) (ask, ask) { return ask{top: "bad"}, ask{top: "good"} },
-		"many folders":       func(i int) (ask, ask) { return ask{top: fmt.Sprint(i)}, ask{top: "good"} },
-		"its folder":         func(i int) (ask, ask) { return ask{top: "one"}, ask{top: "one"} },
-		"those that failed":  func(i int) (ask, ask) { return ask{top: fmt.Sprint(i), failed: true}, ask{top: "good"} },
-		"asked again, newer": func(i int) (ask, ask) { return ask{top: fmt.Sprint(i), failed: true}, ask{top: "0"} },
+	for name, tt := range map[string]struct {
+		hangs func(i int) ask
+		good  string // its folder
+		newer int    // that hang
+	}{
+		"another folder":    {func(int) ask { return ask{top: "bad"} }, "good", 4},
+		"many folders":      {func(i int) ask { return ask{top: fmt.Sprint(i)} }, "good", 0},
+		"its folder":        {func(int) ask { return ask{top: "one"} }, "one", 0},
+		"those that failed": {func(i int) ask { return ask{top: fmt.Sprint(i), failed: true} }, "0", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var q askQueue
+				var hung, good atomic.Int64
 				began := time.Now()
 				call := func(a ask, takes time.Duration, done *atomic.Int64) {
 					end, err := q.wait(t.Context(), &a)
@@ -41,19 +45,16 @@ func TestOneThatHangsIsAskedLast(t *testing.T) {
 					end()
 					done.Store(int64(time.Since(began)))
 				}
-				var hung, good atomic.Int64
-				for i := range 30 {
-					hangs, _ := of(i)
-					go call(hangs, 10*time.Second, &hung)
+				hang := func(from, to int) {
+					for i := from; i < to; i++ {
+						go call(tt.hangs(i), 10*time.Second, &hung)
+					}
+					synctest.Wait()
 				}
-				time.Sleep(time.Second)
-				_, one := of(0)
-				go call(one, time.Second, &good)
-				time.Sleep(time.Second)
-				if name == "asked again, newer" { // than the good one, which never failed
-					hangs, _ := of(40)
-					go call(hangs, 10*time.Second, &hung)
-				}
+				hang(0, 30)
+				go call(ask{top: tt.good}, time.Second, &good)
+				synctest.Wait()
+				hang(30, 30+tt.newer)
 				time.Sleep(10 * time.Minute)
 				if done, others := time.Duration(good.Load()), time.Duration(hung.Load()); done != 11*time.Second || others < 150*time.Second {
 					t.Errorf("the good one is done after %s, the others after %s", done, others)
