@@ -86,13 +86,7 @@ func TestAMovedSecretIsWider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			lay(t, dir, "a", wanting("a", "1", asks("api.example.com", "X-Key")), generation(1))
-			h := pinned(t, dir, func(c *Config) {
-				c.Folders[0].Trust = plugin.TrustGranted
-				c.Secret = func(string) (string, bool) { return "value of it", true }
-				g := c.Grants["a"]
-				g.Hosts, g.Secrets = []plugin.HostGrant{{Host: "api.example.com"}, {Host: "log.example.org"}}, []string{"KEY"}
-				c.Grants["a"] = g
-			})
+			h := pinned(t, dir, trustWithKey)
 			says(t, h, "a", generation(1))
 			lay(t, dir, "a", wanting("a", "2", moved), generation(2))
 			reload(t, h)
@@ -104,6 +98,15 @@ func TestAMovedSecretIsWider(t *testing.T) {
 	}
 }
 
+// trustWithKey trusts the folder, and grants the plugin two hosts and a secret.
+func trustWithKey(c *Config) {
+	c.Folders[0].Trust = plugin.TrustGranted
+	c.Secret = func(string) (string, bool) { return "value of it", true }
+	g := c.Grants["a"]
+	g.Hosts, g.Secrets = []plugin.HostGrant{{Host: "api.example.com"}, {Host: "log.example.org"}}, []string{"KEY"}
+	c.Grants["a"] = g
+}
+
 // A secret that one version drops does not come back with another host in the next: the
 // grant names the secret, not where it goes.
 func TestASecretThatComesBackIsWider(t *testing.T) {
@@ -111,13 +114,7 @@ func TestASecretThatComesBackIsWider(t *testing.T) {
 	hosts := `hosts = [{ host = "api.example.com" }, { host = "log.example.org" }]`
 	versions := []string{"\nsecrets = [{ name = \"KEY\", header = \"X-Key\", host = \"api.example.com\" }]", "", "\nsecrets = [{ name = \"KEY\", header = \"X-Key\", host = \"log.example.org\" }]"}
 	lay(t, dir, "a", wanting("a", "1", hosts+versions[0]), generation(1))
-	h := pinned(t, dir, func(c *Config) {
-		c.Folders[0].Trust = plugin.TrustGranted
-		c.Secret = func(string) (string, bool) { return "value of it", true }
-		g := c.Grants["a"]
-		g.Hosts, g.Secrets = []plugin.HostGrant{{Host: "api.example.com"}, {Host: "log.example.org"}}, []string{"KEY"}
-		c.Grants["a"] = g
-	})
+	h := pinned(t, dir, trustWithKey)
 	for i, secret := range versions[1:] {
 		lay(t, dir, "a", wanting("a", strconv.Itoa(i+2), hosts+secret), generation(i+2))
 		reload(t, h)

@@ -52,7 +52,7 @@ type Settings struct {
 	Sandbox Sandbox
 	// Loaded bounds the estimated memory of idle plugins, including idle worker
 	// processes; the least recently used are unloaded first and loaded again at
-	// their next call. The one used last stays. 0: runner.DefaultLoaded; negative: no bound.
+	// their next call. The one used last stays. 0: 512 MiB; negative: no bound.
 	Loaded tool.Bytes
 	// Parallel bounds the guests that run at the same time; one plugin can use a
 	// quarter of them, at least 2. Short calls that queue for one process count as

@@ -214,18 +214,26 @@ func copyTo(to, from http.Header) {
 	}
 }
 
+// withTasks is another daemon over the same store, where every script is a task at once.
+func (s *server) withTasks(users map[string]User) *server {
+	s.T.Helper()
+	c := s.daemon.cfg
+	d, err := New(Config{Host: s.host, Token: testToken, Models: c.Models, Profiles: c.Profiles, Users: users, Scripts: c.Scripts, MCP: MCP{TaskAfter: -1}})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	srv := httptest.NewServer(d.Handler())
+	s.T.Cleanup(srv.Close)
+	other := *s
+	other.url, other.daemon = srv.URL, d
+	return &other
+}
+
 // TestLongTasks: a script that runs on is a task, which can be cancelled; another daemon over
 // the same store knows it.
 func TestLongTasks(t *testing.T) {
 	first := newServer(t, replay.New())
-	d, err := New(Config{Host: first.host, Token: testToken, Models: first.daemon.cfg.Models, Profiles: first.daemon.cfg.Profiles, Scripts: first.daemon.cfg.Scripts, MCP: MCP{TaskAfter: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(d.Handler())
-	defer srv.Close()
-	s := *first
-	s.url, s.daemon = srv.URL, d
+	s := first.withTasks(nil)
 	made := s.run(tasksAlone, `for (;;) await tools.calculator({expression: "1"})`)
 	id := made.Result.TaskID
 	if made.Result.ResultType != "task" || made.Result.Status != "working" {
@@ -245,16 +253,7 @@ func TestLongTasks(t *testing.T) {
 // TestTasksAreRequests: a script that a call has left under way is one of its user's
 // requests while it runs.
 func TestTasksAreRequests(t *testing.T) {
-	first := newServer(t, replay.New())
-	users := map[string]User{"ann": ann(usage.Quota{Concurrent: 1})}
-	d, err := New(Config{Host: first.host, Token: testToken, Models: first.daemon.cfg.Models, Profiles: first.daemon.cfg.Profiles, Users: users, Scripts: first.daemon.cfg.Scripts, MCP: MCP{TaskAfter: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(d.Handler())
-	defer srv.Close()
-	s := *first
-	s.url, s.daemon = srv.URL, d
+	s := newServer(t, replay.New()).withTasks(map[string]User{"ann": ann(usage.Quota{Concurrent: 1})})
 	run := func(code string) mcpTask {
 		return s.taskAs(annToken, tasksAlone, "tools/call", "run_script", `{"name":"run_script","arguments":{"code":`+strconv.Quote(code)+`}`)
 	}
@@ -263,7 +262,7 @@ func TestTasksAreRequests(t *testing.T) {
 		t.Errorf("beside a script of hers: %+v", r)
 	}
 	s.taskAs(annToken, tasksAlone, "tasks/cancel", id, `{"taskId":"`+id+`"`)
-	for d.meter.Running("ann") > 0 {
+	for s.daemon.meter.Running("ann") > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if r := run("return 1"); r.Error.Code != 0 || r.Result.TaskID == "" {

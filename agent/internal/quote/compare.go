@@ -47,9 +47,7 @@ const singleQuotes = "‘’‚‛′"
 // visible removes the characters that a person does not see and a model does not repeat:
 // colours of a terminal too.
 func visible(text string) string {
-	if strings.ContainsFunc(text, unseen) {
-		text = colours().ReplaceAllString(text, "")
-	} else {
+	if !strings.ContainsFunc(text, unseen) {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
@@ -57,7 +55,7 @@ func visible(text string) string {
 			return -1
 		}
 		return r
-	}, text)
+	}, colours().ReplaceAllString(text, ""))
 }
 
 var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`) })

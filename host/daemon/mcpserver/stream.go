@@ -283,8 +283,9 @@ func (st *stream) pass(text []byte) error {
 	return err
 }
 
-// messages are those of a line; not ok: there are none, too many, or more than allowed. They go to the SDK apart while the client's revision, by which it takes batches, may
-// still be on its way to it.
+// messages are those of a line; not ok: there are none or too many, or there may not be
+// several. They go to the SDK apart while the client's revision, by which it takes batches,
+// may still be on its way to it.
 func (st *stream) messages(text []byte) (list []string, apart, ok bool) {
 	if text[0] != '[' {
 		return []string{string(text)}, false, !tooHeavy(text)

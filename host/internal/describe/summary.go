@@ -221,7 +221,7 @@ func sumTable(text string) string {
 		return strings.Join(cells, " | ")
 	}
 	columns := len(strings.Split(strings.Trim(strings.TrimSpace(rows[0]), string(d)), string(d)))
-	s := strconv.Itoa(len(rows)-1) + " rows × " + strconv.Itoa(columns) + " columns: " + show(rows[0])
+	s := strconv.Itoa(len(rows)-1) + " × " + strconv.Itoa(columns) + ": " + show(rows[0])
 	if len(rows) > 1 {
 		s += "; " + show(rows[1])
 	}

@@ -48,7 +48,7 @@ func plainText(s []byte) string {
 		s = s[i+2:]
 		switch escape {
 		case 'b', 'f', 'n', 'r', 't':
-			out.WriteByte(map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}[escape])
+			out.WriteByte("\b\f\n\r\t"[strings.IndexByte("bfnrt", escape)])
 		case 'u':
 			r := unit(s)
 			s = s[4:]
