@@ -1,6 +1,7 @@
 package callargs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -37,6 +38,12 @@ func FuzzDecode(f *testing.F) {
 		text, fail := Encode(args)
 		if fail != nil {
 			t.Fatal(fail)
+		}
+		var std bytes.Buffer
+		enc := json.NewEncoder(&std)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(args); err != nil || strings.TrimSuffix(std.String(), "\n") != string(text) {
+			t.Errorf("%q is written as %s, and by encoding/json as %s, %v", raw, text, &std, err)
 		}
 		if canonical != nil && string(canonical) != string(text) {
 			t.Errorf("%s is said to be %s", text, canonical)
