@@ -19,9 +19,11 @@ func TestAPipeInPlaceOfAFile(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(pipe, 0o600), syscall.Mkfifo(beside, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
-	defer close(stop)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	// The folders are removed at the end: nothing may be exchanged any more by then.
+	defer func() { close(stop); <-stopped }()
 	go func() {
+		defer close(stopped)
 		for {
 			select {
 			case <-stop:
