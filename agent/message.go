@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,6 +39,39 @@ type Message struct {
 	// Sealed is the provider's own form of the reply, kept while its turn lasts, as
 	// it does while calls of the caller's tools are pending.
 	Sealed json.RawMessage `json:"sealed,omitempty"`
+	// Remarks are what people saw after this message besides messages. The agent does
+	// not read them.
+	Remarks []Remark `json:"remarks,omitempty"`
+	// Unseen is how many characters at the end of Text people did not see: a plan, which
+	// is a remark, or a malformed call.
+	Unseen int `json:"unseen,omitempty"`
+}
+
+// A Remark is one event of a turn that people see when they open the conversation
+// again: a malformed call, a plan, earlier results that the question is about, or
+// another way of calling tools.
+type Remark struct {
+	Malformed parse.Reason `json:"malformed,omitempty"`
+	Plan      []string     `json:"plan,omitempty"`
+	Recalled  int          `json:"recalled,omitempty"` // the number of results
+	Loaded    bool         `json:"loaded,omitempty"`   // the best of them was loaded
+	From      Mode         `json:"from,omitempty"`
+	To        Mode         `json:"to,omitempty"`
+}
+
+// remark returns the Remark of an event; false: it has none.
+func remark(e Event) (Remark, bool) {
+	switch e := e.(type) {
+	case MalformedCall:
+		return Remark{Malformed: e.Malformed.Reason}, true
+	case PlanReady:
+		return Remark{Plan: e.Steps}, true
+	case Recalled:
+		return Remark{Recalled: len(e.UUIDs), Loaded: e.Preloaded}, len(e.UUIDs) > 0
+	case ModeSwitched:
+		return Remark{From: e.From, To: e.To}, true
+	}
+	return Remark{}, false
 }
 
 // A ResultEntry is one tool result as the model reads it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,6 +149,9 @@ func TestFallbackToPrompt(t *testing.T) {
 			sw := of[agent.ModeSwitched](ev)
 			if (len(sw) == 1) != c.switched || turn.Answer != "hello" {
 				t.Fatalf("switches %+v, answer %q", sw, turn.Answer)
+			}
+			if said := turn.Messages[0].Remarks; c.switched != reflect.DeepEqual(said, []agent.Remark{{From: agent.ModeNative, To: agent.ModePrompt}}) {
+				t.Errorf("seen again: %+v", said)
 			}
 			native := 0
 			for _, r := range m.Requests() {

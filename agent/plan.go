@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
 )
@@ -48,7 +49,9 @@ func (r *run) readPlan(text string) bool {
 	}
 	r.round.reply.held = false
 	r.addReasoning(r.round.reply, text)
-	r.add(r.assistant(strings.TrimSpace(text)))
+	m := r.assistant(strings.TrimSpace(text))
+	m.Unseen = utf8.RuneCountInString(m.Text)
+	r.add(m)
 	r.add(note(prompt.For(r.locale).PlanGo, r.turn, r.locale))
 	r.emit(PlanReady{Steps: r.plan.steps})
 	return true

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/parse"
@@ -149,7 +150,14 @@ func (r *run) emitStart() {
 	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale, Tools: len(r.specs), SystemChars: r.systemChars})
 }
 
-func (r *run) emit(e Event) { r.l.obs.Observe(e) }
+// emit reports an event, and notes it at the last message if people see it there.
+func (r *run) emit(e Event) {
+	if said, ok := remark(e); ok {
+		last := &r.msgs[len(r.msgs)-1]
+		last.Remarks = append(slices.Clip(last.Remarks), said)
+	}
+	r.l.obs.Observe(e)
+}
 
 func (r *run) add(m Message) { r.msgs = append(r.msgs, m) }
 
@@ -251,11 +259,17 @@ func (r *run) fitPhase() phase {
 func (r *run) correct() phase {
 	bad := r.round.reply.malformed
 	if len(r.round.reply.calls) == 0 {
-		text := r.round.reply.text.String()
+		seen := r.round.reply.text.String()
+		text := seen
 		for _, m := range bad {
 			text += m.Raw
 		}
-		r.add(r.assistant(strings.TrimSpace(text)))
+		if r.round.reply.held {
+			seen = ""
+		}
+		m := r.assistant(strings.TrimSpace(text))
+		m.Unseen = utf8.RuneCountInString(m.Text) - utf8.RuneCountInString(strings.TrimSpace(seen))
+		r.add(m)
 	}
 	may := r.mayCorrect()
 	var notes []string

@@ -16,12 +16,15 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A profile with a trigger loads what the question means before the model is
-// asked, and tells it by an event of its own.
+// asked, and tells it by an event of its own. A conversation that is opened again
+// shows that, a plan and a malformed call where they were.
 func TestTriggerWholeWay(t *testing.T) {
-	m := replay.New(replay.Text(longCall), replay.Text("done"), replay.Text("It is line 600."))
+	m := replay.New(replay.Text(longCall), replay.Text("done"), replay.Text("It is line 600."),
+		replay.Text("1. Look\n2. Tell"), replay.Text("I look. <tool_call>{oops</tool_call>"), replay.Text("Told."))
 	s := newServer(t, m)
 	prof := s.daemon.cfg.Profiles["default"]
 	prof.Agent.Trigger = agent.TriggerHybrid
@@ -29,7 +32,8 @@ func TestTriggerWholeWay(t *testing.T) {
 	book := s.logged()
 	es := events(s.post("/api/chat", `{"message":"Make a long text"}`).body)
 	uuid := last[api.ToolCallResult](t, es, api.EventResult).KeptUUID
-	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What does line 600 of the long_text say that you made earlier?","conversation_id":%q}`, last[api.ChatEnd](t, es, api.EventEnd).Conversation)).body)
+	conversation := last[api.ChatEnd](t, es, api.EventEnd).Conversation
+	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"What does line 600 of the long_text say that you made earlier?","conversation_id":%q}`, conversation)).body)
 	got := last[struct {
 		UUIDs          []string
 		Score          float64
@@ -45,6 +49,31 @@ func TestTriggerWholeWay(t *testing.T) {
 	}
 	if !strings.Contains(book.String(), "archived results may be meant") {
 		t.Errorf("the log lacks it:\n%s", book)
+	}
+
+	prof.Agent.Trigger, prof.Agent.EnablePlanning = "", true
+	s.daemon.cfg.Profiles["default"] = prof
+	es = events(s.post("/api/chat", fmt.Sprintf(`{"message":"想一想","conversation_id":%q}`, conversation)).body)
+	last[api.Plan](t, es, api.EventPlan)
+	last[api.ToolCallMalformed](t, es, api.EventMalformed)
+	var seen []string // after what, and what
+	for _, m := range decoded[api.ShownConversation](t, s.get("/api/conversations/"+conversation)).Messages {
+		if m.Turn > 1 && len(m.Remarks)+m.Unseen > 0 {
+			text := []rune(m.Text)
+			seen = append(seen, fmt.Sprintf("%d %s %.7s: %+v", m.Turn, m.Role, string(text[:len(text)-m.Unseen]), m.Remarks))
+		}
+		if want := tool.Locale(map[int]string{1: "en", 2: "en", 3: "zh"}[m.Turn]); m.Role == agent.RoleAssistant && m.Locale != want {
+			t.Errorf("turn %d is of %q", m.Turn, m.Locale)
+		}
+	}
+	want := []string{
+		fmt.Sprintf("2 user What do: [{Malformed: Plan:[] Recalled:1 Loaded:%v From: To:}]", got.Loaded),
+		"3 assistant : []",
+		"3 note 请执行计划。每: [{Malformed: Plan:[Look Tell] Recalled:0 Loaded:false From: To:}]",
+		"3 assistant I look.: [{Malformed:bad_json Plan:[] Recalled:0 Loaded:false From: To:}]",
+	}
+	if !reflect.DeepEqual(seen, want) {
+		t.Errorf("seen again:\n%s\nwant:\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
 	}
 }
 

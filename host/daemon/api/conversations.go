@@ -66,7 +66,12 @@ type ShownMessage struct {
 	Calls     []tool.Call   `json:"calls,omitempty"`
 	Results   []ShownResult `json:"results,omitempty"`
 	Model     string        `json:"model,omitempty"`
+	Locale    tool.Locale   `json:"locale,omitempty"` // of the turn
 	At        time.Time     `json:"at"`
+	// Remarks are what people saw after the message, and Unseen is how many characters at
+	// the end of Text they did not see.
+	Remarks []agent.Remark `json:"remarks,omitempty"`
+	Unseen  int            `json:"unseen,omitempty"`
 }
 
 // A ShownResult is a result in the history, with its entry in the call log.

@@ -103,7 +103,7 @@ func (t *turn) conversation() store.Conversation {
 // a reference: the conversation itself contains their full text.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 	from := min(out.From, had, len(t.stored))
-	if from == had && len(t.stored) > had && out.Messages[had].Role == agent.RoleUser {
+	if q := from; q == had && len(t.stored) > had && out.Messages[q].Role == agent.RoleUser && out.Messages[q].Remarks == nil {
 		from++ // the store has the question already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses

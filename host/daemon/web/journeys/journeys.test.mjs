@@ -323,17 +323,20 @@ test('a conversation that is opened again shows what the model read then', async
 
 test('a failed call that is opened again says why, as it did live', async () => {
   model.calls = (question) => (/wrong/.test(question) ? [['calculator', { expression: '1/0' }], ['calculator', { sum: 1 }], ['no_such_tool', {}], ['long_text', { lines: 7 }]] : []);
+  model.says = (last) => [last.role === 'tool' ? 'I try. <tool_call>{oops</tool_call>' : 'It is done.'];
   const page = await world.visit();
   await ask(page, 'Do it all wrong');
   await log(page).getByRole('button', { name: 'Do not allow' }).click();
   await log(page).getByText('It is done.').waitFor();
   await ended(page);
   const cards = () => log(page).locator('section.call').evaluateAll((all) => all.map((n) => n.innerText.replace(/\s+/g, ' ')));
-  const live = await cards();
+  const all = () => log(page).locator('.theirs').evaluateAll((list) => list.map((n) => `${n.innerText.replace(/\s+/g, ' ')} ${[...n.querySelectorAll('[lang]')].map((x) => x.lang)}`));
+  const live = await cards(), answer = await all();
+  assert.match(answer[0], /I try\. A tool call of the model could not be used: .* It is done\..* en,en$/, answer[0]);
   for (const [i, why] of ['Division by zero', '"expression" is missing', 'There is no tool named', 'do not repeat it'].entries()) assert.ok(live[i].includes(why), live[i]);
   await page.reload();
   await log(page).getByText('It is done.').waitFor();
-  assert.deepEqual(await cards(), live);
+  assert.deepEqual(await all(), answer);
 });
 
 test('a call that is opened again says who allowed it or did not, as it did live', async () => {

@@ -14,6 +14,15 @@ export interface AgentParts {
   system: number;
 }
 
+export interface AgentRemark {
+  from?: string;
+  loaded?: boolean;
+  malformed?: string;
+  plan?: string[] | null;
+  recalled?: number;
+  to?: string;
+}
+
 export interface AgentToolCost {
   brief?: boolean;
   name: string;
@@ -1083,12 +1092,15 @@ export interface ShownConversation {
 export interface ShownMessage {
   at: string;
   calls?: ToolCall[] | null;
+  locale?: string;
   model?: string;
   reasoning?: string;
+  remarks?: AgentRemark[] | null;
   results?: ShownResult[] | null;
   role: string;
   text?: string;
   turn: number;
+  unseen?: number;
 }
 
 export interface ShownPart {

@@ -3,7 +3,7 @@ import { effect, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { num } from "../core/format";
 import { to } from "../core/route";
-import { lang, t } from "../core/words";
+import { t } from "../core/words";
 import { Blocks, Markdown } from "../parts/Markdown";
 import { Button } from "../parts/Button";
 import { Copy } from "../parts/Copy";
@@ -82,15 +82,15 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
   const parts = turn.parts.value, sums = turn.sums.value;
   return (
     <>
-      {turn.question && <div class="mine" role="article" aria-label={t("you")} data-m={turn.first}><h2>{turn.question}</h2></div>}
+      {turn.question && <div class="mine" role="article" aria-label={t("you")} data-m={turn.first}><h2 lang={turn.lang.value || undefined}>{turn.question}</h2></div>}
       {(parts.length > 0 || turn.waits.value) && (
-        <article class="theirs" aria-label={t("answer")} lang={turn.lang.value || undefined}>
+        <article class="theirs" aria-label={t("answer")}>
           {parts.map((p, i) => <PartView key={i} part={p} turn={turn} c={c} />)}
           {turn.lost.value && <p class="note">{t("reconnecting")}</p>}
           <Pulse turn={turn} />
           {sums && reasonText(sums) && <p class="note">{reasonText(sums)}</p>}
           {sums && (
-            <p class="note sums" lang={lang.value === "zh" ? "zh-CN" : "en"}>
+            <p class="note sums">
               <span>{sumsText(sums)}</span>
               <a href={to("traces", [c.id, String(turn.number)])}>{t("howItWent")}</a>
               {turn.answer() && <Copy kind="bare" of={() => turn.answer()} label={t("copyAnswer")} />}
@@ -110,9 +110,10 @@ function askAgain(turn: Turn): void {
 }
 
 function PartView({ part, turn, c }: { part: Part; turn: Turn; c: Conversation }) {
+  const lang = turn.lang.value || undefined;
   switch (part.kind) {
-    case "text": return <div data-m={part.message}><Text text={part.text} /></div>;
-    case "thought": return <details class="thought"><summary>{t("thought")}</summary><div>{part.text.value}</div></details>;
+    case "text": return <div data-m={part.message} lang={lang}><Text text={part.text} /></div>;
+    case "thought": return <details class="thought"><summary>{t("thought")}</summary><div lang={lang}>{part.text.value}</div></details>;
     case "call": return <div data-m={part.message}><CallCard call={part.call} conversation={c.id} /></div>;
     case "note": return <p class="note">{part.say()}</p>;
   }

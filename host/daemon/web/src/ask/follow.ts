@@ -4,7 +4,7 @@ import { Problem } from "../core/daemon";
 import { num, seconds } from "../core/format";
 import { cutShort, hear, say, tell } from "../core/speech";
 import type { All, Stream } from "../core/stream.js";
-import { family, t } from "../core/words";
+import { t } from "../core/words";
 import { loads } from "../results/loads";
 import type { Conversation } from "./state";
 import { type Call, ofEvent, set, settle, sumsOf, type Turn } from "./turn";
@@ -20,7 +20,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
   "chat.start"({ c, turn, began }, d) {
     c.start.value = d;
     turn.number = d.turn;
-    turn.lang.value = d.locale === "zh" ? "zh-CN" : "en";
+    turn.speaks(d.locale);
     loads.clear(c.id);
     began(d.conversation_id);
     turn.wait(() => t("wait_model"));
@@ -45,7 +45,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
     const call = turn.call(d.id), result = call?.state.value.result;
     if (call && result && !result.uuid) set(call, { result: { ...result, uuid: d.uuid } });
   },
-  "tool_call.malformed"({ turn }, d) { turn.note(() => t("malformed", { reason: family(`malformed_${d.reason}`) })); },
+  "tool_call.malformed"({ turn }, d) { turn.remark({ malformed: d.reason }); },
   "approval.asked"({ turn }, d) {
     const call = turn.call(d.call_id) || turn.begin(d.call_id, d.tool);
     set(call, { status: "waits", approval: { approval: d, answer: "", left: 0 } });
@@ -61,16 +61,15 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
     if (call) answered(call, d.only?.length ? "some" : d.answer);
     waitNext(turn);
   },
-  "model.repeated"({ turn }, d) { turn.note(() => t("repeated", { message: d.message, seconds: seconds(d.wait_ms) })); },
-  "mode.switched"({ turn }, d) { turn.note(() => t("switched", { from: family(`mode_${d.from}`), to: family(`mode_${d.to}`) })); },
+  "model.repeated"({ turn }, d) { turn.wait(() => t("repeated", { message: d.message, seconds: seconds(d.wait_ms) })); },
+  "mode.switched"({ turn }, d) { turn.remark(d); },
   "context.folded"({ c }, d) {
     for (const call of c.turns.value.flatMap((x) => x.calls())) if ((d.uuids || []).includes(call.state.value.result?.uuid || "-")) set(call, { folded: true });
   },
   "context.recalled"({ turn }, d) {
-    const n = d.uuids?.length;
-    if (n) turn.note(() => (d.loaded ? t("recallLoaded") : t("recallHinted", { n: num(n) })));
+    if (d.uuids?.length) turn.remark({ recalled: d.uuids.length, loaded: d.loaded });
   },
-  "plan"({ turn }, d) { turn.note(() => t("plan", { steps: (d.steps || []).map((s, i) => `${i + 1}. ${s}`).join("  ") })); },
+  "plan"({ turn }, d) { turn.remark({ plan: d.steps }); },
   "budget"({ c }, d) { c.budget.value = d; },
   "error"({ turn }, d) { turn.add({ kind: "problem", problem: d, again: true }); },
   "chat.missed"({ turn }, d) {

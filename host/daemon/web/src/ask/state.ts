@@ -118,15 +118,16 @@ function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[]): Tur
   const out: Turn[] = [], args = new Map<string, unknown>();
   messages.forEach((m, i) => {
     if (m.role === "user" || !out.length) out.push(new Turn(m.role === "user" ? m.text || "" : "", m.turn, i + 1));
-    const turn = out.at(-1)!;
-    if (m.role === "user") return;
+    const turn = out.at(-1)!, text = m.role !== "assistant" ? "" : m.unseen ? [...m.text || ""].slice(0, -m.unseen).join("") : m.text;
+    if (m.locale) turn.speaks(m.locale);
     if (m.reasoning) turn.write("thought", m.reasoning);
-    if (m.role === "assistant" && m.text) turn.add({ kind: "text", text: signal(m.text), message: i + 1 });
+    if (text) turn.add({ kind: "text", text: signal(text), message: i + 1 });
     for (const c of m.calls || []) args.set(c.id, c.args);
     for (const r of m.results || []) {
       const then = () => getJSON<{ text: string; kept?: KeptLine[] | null }>(`api/conversations/${encodeURIComponent(id)}/call?${new URLSearchParams({ turn: String(m.turn), call: r.call_id })}`);
       settle(turn.begin(r.call_id, r.tool, args.get(r.call_id), i + 1), ofStored(r, then), r.folded);
     }
+    m.remarks?.forEach((r) => turn.remark(r));
     const trace = m.turn !== messages[i + 1]?.turn && traces.find((x) => x.turn === m.turn);
     if (trace) turn.sums.value = sumsOf(trace, m.model || "");
   });

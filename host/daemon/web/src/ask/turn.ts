@@ -1,7 +1,7 @@
 // A turn: a question, and what its answer consists of. Events of a stream and stored
 // messages become the same parts, so an answer looks the same live and opened again.
 import { signal, type Signal } from "@preact/signals";
-import type { Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
+import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
 import { family, t } from "../core/words";
 
@@ -64,12 +64,14 @@ export class Turn {
   // waits says what is waited for; null: the turn is over.
   waits = signal<{ say: () => string; since: number } | null>(null);
   lost = signal(false); // the connection
-  lang = signal("");
+  lang = signal(""); // of the question and the answer
   // first is the number of the question's message, from 1; 0: not known yet.
   constructor(public question: string, public number: number, public first = 0) {}
 
   add(part: Part): void { this.parts.value = [...this.parts.value, part]; }
   note(say: () => string): void { this.add({ kind: "note", say }); }
+  speaks(locale: string): void { this.lang.value = locale === "zh" ? "zh-CN" : "en"; }
+  remark(r: AgentRemark): void { this.note(() => remarkText(r)); }
 
   // write adds to the text, or the thinking, that is being written.
   write(kind: "text" | "thought", more: string, message = 0): void {
@@ -124,6 +126,14 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
     layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
     summarized: Boolean(r.summarized), summaryModel: r.summary_model || "", approval: r.approval, ms: r.elapsed_ms ?? 0, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
   };
+}
+
+// remarkText says what happened between messages.
+function remarkText(r: AgentRemark): string {
+  if (r.plan?.length) return t("plan", { steps: r.plan.map((s, i) => `${i + 1}. ${s}`).join("  ") });
+  if (r.recalled) return r.loaded ? t("recallLoaded") : t("recallHinted", { n: num(r.recalled) });
+  if (r.to) return t("switched", { from: family(`mode_${r.from}`), to: family(`mode_${r.to}`) });
+  return t("malformed", { reason: family(`malformed_${r.malformed}`) });
 }
 
 // decision says who decided whether a call ran; empty: there was nothing to decide. The
