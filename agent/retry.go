@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,4 +22,23 @@ func Repeating(ctx context.Context, err error, wait time.Duration) {
 	if f, ok := ctx.Value(repeatKey{}).(func(error, time.Duration)); ok {
 		f(err, wait)
 	}
+}
+
+// patienceKey is the key of the times that OnePatience counts.
+type patienceKey struct{}
+
+// OnePatience returns a context in which the waits for a silent server count together,
+// until it answers. Models bound their sum: a turn whose server is silent asks it several
+// times, and each question would wait as long as the first.
+func OnePatience(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patienceKey{}, new(sync.Map))
+}
+
+// Waited returns OnePatience's count for a model, in nanoseconds, or a new one.
+func Waited(ctx context.Context, model string) *atomic.Int64 {
+	n := any(new(atomic.Int64))
+	if counts, ok := ctx.Value(patienceKey{}).(*sync.Map); ok {
+		n, _ = counts.LoadOrStore(model, n)
+	}
+	return n.(*atomic.Int64)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -98,7 +97,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 }
 
 func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
-	ctx, watch := wire.NewLook(ctx)
+	ctx, watch := m.peer.NewLook(ctx, m.cfg.FirstTimeout)
 	defer watch.Stop()
 	var raw []byte
 	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -95,7 +94,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 }
 
 func (m *Model) fetch(ctx context.Context, path string, body []byte, into any) error {
-	ctx, watch := wire.NewLook(ctx)
+	ctx, watch := m.peer.NewLook(ctx, m.cfg.FirstTimeout)
 	defer watch.Stop()
 	data, err := m.read(ctx, m.peer, watch, path, body, maxLook)
 	if err != nil {

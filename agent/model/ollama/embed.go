@@ -30,7 +30,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	}
 	peer := m.peer
 	peer.Model = m.cfg.EmbeddingModel
-	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
+	ctx, watch := m.peer.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	defer watch.Stop()
 	data, err := m.read(ctx, peer, watch, "/api/embed", body, maxVectors)
 	if err != nil {

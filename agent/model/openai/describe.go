@@ -10,7 +10,6 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -206,7 +205,7 @@ func (m *Model) list(ctx context.Context, path string) (entries, error) {
 
 // fetch asks for a JSON text about the server itself.
 func (m *Model) fetch(ctx context.Context, path string, into any) error {
-	ctx, watch := wire.NewLook(ctx)
+	ctx, watch := m.peer.NewLook(ctx, m.cfg.FirstTimeout)
 	defer watch.Stop()
 	var raw []byte
 	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))

@@ -25,7 +25,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	}
 	peer := m.peer
 	peer.Model = m.cfg.EmbeddingModel
-	ctx, watch := wire.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
+	ctx, watch := m.peer.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	defer watch.Stop()
 	body := map[string]any{"model": m.cfg.EmbeddingModel, "input": texts, "encoding_format": "float"}
 	var raw []byte

@@ -64,6 +64,7 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	if strings.TrimSpace(ask.Message) == "" && len(ask.Answers) == 0 {
 		return api.ChatEnd{}, api.Problemf(http.StatusBadRequest, "empty", `send {"message": "…"}`, "there is no question")
 	}
+	ctx = agent.OnePatience(ctx)
 	t, err := s.newTurn(ctx, principal, ask, history, emit)
 	if err != nil {
 		return api.ChatEnd{}, err

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +109,42 @@ func TestASlowModelBlocksNoOther(t *testing.T) {
 			t.Errorf("asked %d times after a while", len(silent.Requests()))
 		}
 	})
+}
+
+type noTools struct{}
+
+func (noTools) Tools() []tool.Spec { return nil }
+
+func (noTools) Call(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, nil }
+
+// first_timeout bounds all that a turn waits for a silent server: what is asked about the
+// model, the probe, and the question.
+func TestFirstTimeoutBoundsATurn(t *testing.T) {
+	gone := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-gone:
+		}
+	}))
+	defer srv.Close()
+	defer close(gone)
+	const first = 300 * time.Millisecond
+	for _, p := range []string{"openai", "ollama", "anthropic"} {
+		s := config.ModelSettings{Provider: p, BaseURL: srv.URL, Model: "m", Key: "k", First: config.Duration(first)}
+		m := NewModel("slow", s, func(string) (string, bool) { return "", false }, hclog.NewNullLogger()).Model
+		ctx, begin := agent.OnePatience(t.Context()), time.Now()
+		probe := (&nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, hclog.NewNullLogger()}).probe(m, s)
+		probe(ctx) // which Anthropic's client needs no answer for
+		loop, err := agent.New(agent.Defaults(), m, noTools{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = loop.Run(ctx, nil, "hello")
+		if took := time.Since(begin); took < first || took > 2*first || err == nil || !strings.Contains(err.Error(), "said nothing for "+first.String()) {
+			t.Errorf("%s: after %s: %v", p, took, err)
+		}
+	}
 }
 
 // A panic of a client is a failed probe, not the end of the daemon.

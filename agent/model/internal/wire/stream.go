@@ -86,7 +86,7 @@ type Stream struct {
 // A *Refusal is returned as it is; every other error is a *agent.ModelError. Close
 // must be called on the stream.
 func (q Question) Ask(ctx context.Context) (*Stream, error) {
-	ctx, watch := NewWatch(ctx, q.First, q.Stall)
+	ctx, watch := q.Peer.NewWatch(ctx, q.First, q.Stall)
 	res, err := q.Send(ctx)
 	if err != nil {
 		defer watch.Stop()

@@ -52,7 +52,7 @@ func (p Peer) stalled(at Stage, s *silence) *agent.ModelError {
 	}
 	switch {
 	case s.look:
-		hint = p.urlHint()
+		hint = tool.Textf("the server may still be loading the model; a question waits longer, see first_timeout in [models.%s]; base_url is %s", p.Name, p.Where())
 	case !s.begun:
 		hint = tool.Textf("the server may still be loading the model; if it needs longer, raise first_timeout in [models.%s]", p.Name)
 	}
@@ -147,7 +147,7 @@ func (p Peer) Filtered() *agent.ModelError {
 type silence struct {
 	after fmt.Stringer
 	begun bool // the reply had begun: the wait between pieces was bounded, not the first
-	look  bool // the server was asked about itself
+	look  bool // the server was asked about itself, and the question may wait longer
 }
 
 func (s *silence) Error() string { return "silent for " + s.after.String() }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
+
+	"github.com/weirhost/weir/agent"
 )
 
 // The timeouts if none are configured.
@@ -33,7 +36,11 @@ type Watch struct {
 	timer        *time.Timer
 	cancel       context.CancelCauseFunc
 	begun        bool
-	look         bool          // no setting bounds the waits
+	stopped      bool
+	look         bool // lookTimeout bounds the waits, no setting
+	ctx          context.Context
+	made         time.Time
+	waited       *atomic.Int64 // what was waited in vain before, see agent.OnePatience
 	idle         time.Duration // waited for bytes since the last that said something
 	room         int64         // bytes that the answer may still take
 }
@@ -41,8 +48,7 @@ type Watch struct {
 // NewWatch starts to wait for an answer. first and stall are DefaultFirst and
 // DefaultStall when 0, and without limit when negative; a first of 0 is never
 // shorter than stall. Stop must be called.
-func NewWatch(ctx context.Context, first, stall time.Duration) (context.Context, *Watch) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (p Peer) NewWatch(ctx context.Context, first, stall time.Duration) (context.Context, *Watch) {
 	stall = orDefault(stall, DefaultStall)
 	switch {
 	case first == 0 && stall < 0:
@@ -50,9 +56,14 @@ func NewWatch(ctx context.Context, first, stall time.Duration) (context.Context,
 	case first == 0:
 		first = max(DefaultFirst, stall)
 	}
-	w := &Watch{first: first, stall: stall, cancel: cancel, room: maxAnswer}
+	return p.newWatch(ctx, Watch{first: first, stall: stall})
+}
+
+func (p Peer) newWatch(ctx context.Context, w Watch) (context.Context, *Watch) {
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.ctx, w.room, w.made, w.waited = ctx, maxAnswer, time.Now(), agent.Waited(ctx, p.Name)
 	w.start()
-	return ctx, w
+	return ctx, &w
 }
 
 func orDefault(d, def time.Duration) time.Duration {
@@ -62,25 +73,28 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// NewLook is NewWatch for a question about the server itself, which needs no model.
-func NewLook(ctx context.Context) (context.Context, *Watch) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{first: lookTimeout, stall: lookTimeout, cancel: cancel, room: maxAnswer, look: true}
-	w.start()
-	return ctx, w
+// NewLook is NewWatch for a question about the server itself, which needs no model: the
+// wait is lookTimeout, or first where that is shorter.
+func (p Peer) NewLook(ctx context.Context, first time.Duration) (context.Context, *Watch) {
+	w := Watch{first: first, look: first <= 0 || first > lookTimeout}
+	if w.look {
+		w.first = lookTimeout
+	}
+	w.stall = w.first
+	return p.newWatch(ctx, w)
 }
 
 // start bounds one wait for the server: for its first byte, or for the next.
 func (w *Watch) start() {
-	d := w.first
-	if w.begun {
-		d = w.stall
+	d, rest := w.stall, w.stall
+	if !w.begun {
+		d, rest = w.first, max(0, w.first-time.Duration(w.waited.Load()))
 	}
 	if d < 0 {
 		return
 	}
 	cause := &silence{after: d, begun: w.begun, look: w.look}
-	w.timer = time.AfterFunc(d, func() { w.cancel(cause) })
+	w.timer = time.AfterFunc(rest, func() { w.cancel(cause) })
 }
 
 func (w *Watch) pause() {
@@ -92,6 +106,13 @@ func (w *Watch) pause() {
 // Stop ends the request and the watch; it may be called more than once.
 func (w *Watch) Stop() {
 	w.pause()
+	switch {
+	case w.ctx.Err() == nil:
+		w.waited.Store(0) // the server answered, or refused
+	case !w.begun && !w.stopped:
+		w.waited.Add(int64(time.Since(w.made)))
+	}
+	w.stopped = true
 	w.cancel(context.Canceled)
 }
 
@@ -121,7 +142,9 @@ func (b *watched) Read(p []byte) (int, error) {
 	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
 	b.w.pause()
-	b.w.begun = b.w.begun || n > 0
+	if b.w.begun = b.w.begun || n > 0; b.w.begun {
+		b.w.waited.Store(0)
+	}
 	b.w.idle += time.Since(began)
 	if b.w.room -= int64(n); b.w.room < 0 {
 		return 0, ErrEndless

@@ -188,7 +188,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, w := NewWatch(t.Context(), first, stall)
+				ctx, w := Peer{}.NewWatch(t.Context(), first, stall)
 				defer w.Stop()
 				body := w.Body(&silent{ctx, c.waits})
 				n := 0
@@ -213,15 +213,60 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// No setting bounds a look at the server, so its error names none.
-func TestSilentLookNamesNoSetting(t *testing.T) {
+// A look at the server waits as long as its model's first_timeout at most.
+func TestSilentLook(t *testing.T) {
+	for first, want := range map[time.Duration]time.Duration{0: lookTimeout, 3 * time.Second: 3 * time.Second, time.Minute: lookTimeout, -1: lookTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, w := Peer{}.NewLook(t.Context(), first)
+			defer w.Stop()
+			begin := time.Now()
+			<-ctx.Done()
+			err := Peer{Name: "slow", BaseURL: "http://127.0.0.1:1/v1"}.Transport(ctx, Opening, ctx.Err())
+			if took := time.Since(begin); took != want || !strings.Contains(err.Error(), "said nothing for "+want.String()+";") || !strings.Contains(err.Error(), "first_timeout in [models.slow]") {
+				t.Errorf("first_timeout %s: after %s: %v", first, took, err)
+			}
+		})
+	}
+}
+
+// What one turn waits for a silent server counts together, until the server answers.
+func TestOnePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, w := NewLook(t.Context())
-		defer w.Stop()
-		<-ctx.Done()
-		err := Peer{BaseURL: "http://127.0.0.1:1/v1"}.Transport(ctx, Opening, ctx.Err())
-		if !strings.Contains(err.Error(), "said nothing for 10s; base_url is http://127.0.0.1:1/v1") {
+		const first = 30 * time.Second
+		wait := func(ctx context.Context, w *Watch) time.Duration {
+			defer w.Stop()
+			begin := time.Now()
+			<-ctx.Done()
+			return time.Since(begin)
+		}
+		ctx, begin := agent.OnePatience(t.Context()), time.Now()
+		if took := wait(Peer{}.NewLook(ctx, first)); took != 10*time.Second {
+			t.Error("the look took", took)
+		}
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if took := wait(Peer{}.NewWatch(limited, first, 0)); took != 5*time.Second {
+			t.Error("a question that was given up took", took)
+		}
+		asked, w := Peer{}.NewWatch(ctx, first, 0)
+		<-asked.Done()
+		err := Peer{Name: "slow"}.Transport(asked, Opening, asked.Err())
+		if took := time.Since(begin); took != first || !strings.Contains(err.Error(), "said nothing for 30s") {
+			t.Errorf("all took %s: %v", took, err)
+		}
+		w.Stop()
+		if took := wait(Peer{}.NewLook(ctx, first)); took != 0 {
+			t.Error("after its time was up, the server was waited for another", took)
+		}
+		// An answer begins the count again.
+		answered, w := Peer{}.NewWatch(agent.OnePatience(t.Context()), first, 0)
+		body := w.Body(&silent{answered, []time.Duration{29 * time.Second}})
+		if _, err := body.Read(make([]byte, 1)); err != nil {
 			t.Error(err)
+		}
+		w.Stop()
+		if took := wait(Peer{}.NewWatch(answered, first, 0)); took != 0 { // of a context that has ended
+			t.Error(took)
 		}
 	})
 }
@@ -235,7 +280,7 @@ func TestFirstFollowsStall(t *testing.T) {
 		{time.Second, time.Hour, time.Second, time.Hour}, // stated: as stated
 		{-1, time.Second, -1, time.Second},
 	} {
-		_, w := NewWatch(t.Context(), c.first, c.stall)
+		_, w := Peer{}.NewWatch(t.Context(), c.first, c.stall)
 		if w.first != c.wantFirst || w.stall != c.wantStall {
 			t.Errorf("%v, %v gives %v, %v; want %v, %v", c.first, c.stall, w.first, w.stall, c.wantFirst, c.wantStall)
 		}
@@ -245,7 +290,7 @@ func TestFirstFollowsStall(t *testing.T) {
 
 func TestWatchWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, w := NewWatch(t.Context(), -1, -1)
+		ctx, w := Peer{}.NewWatch(t.Context(), -1, -1)
 		body := w.Body(&silent{ctx, []time.Duration{23 * time.Hour}})
 		if n, err := body.Read(make([]byte, 1)); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
@@ -265,7 +310,7 @@ func TestSignsOfLifeAreNoAnswer(t *testing.T) {
 	for name, fed := range map[string]bool{"signs of life alone": false, "pieces among them": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, w := NewWatch(t.Context(), first, stall)
+				ctx, w := Peer{}.NewWatch(t.Context(), first, stall)
 				defer w.Stop()
 				waits := make([]time.Duration, 100)
 				for i := range waits {
@@ -294,7 +339,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
 
 func TestAnAnswerThatDoesNotEnd(t *testing.T) {
-	_, w := NewWatch(t.Context(), -1, -1)
+	_, w := Peer{}.NewWatch(t.Context(), -1, -1)
 	defer w.Stop()
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, w.Body(endless{}), make([]byte, 1<<20))
 	if !errors.Is(err, ErrEndless) || n > maxAnswer {
