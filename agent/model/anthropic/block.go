@@ -8,6 +8,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,6 +33,7 @@ type assembler struct {
 	usage  agent.Usage
 	model  string // as the server calls it
 	reason agent.Finish
+	held   int  // of what is not delivered at once, in bytes
 	over   bool // the server has said that nothing follows
 }
 
@@ -85,6 +87,7 @@ func (a *assembler) begin(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 			b.text.Write(raw)
 		}
 	}
+	a.held += wire.HeldCall + len(c.ID) + len(c.Name) + b.text.Len() + b.signature.Len()
 	b.text.WriteString(d.Text + d.Reasoning)
 	return d, nil
 }
@@ -105,6 +108,7 @@ func (a *assembler) grow(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 	case "input_json_delta":
 		b.text.WriteString(e.Delta.PartialJSON)
 	}
+	a.held += len(e.Delta.Signature) + len(e.Delta.PartialJSON)
 	b.text.WriteString(d.Text + d.Reasoning)
 	return d, nil
 }
@@ -113,7 +117,7 @@ func (a *assembler) grow(e sdk.MessageStreamEventUnion) (agent.Delta, error) {
 func (a *assembler) message(m sdk.Message) (agent.Delta, error) {
 	a.model = string(m.Model)
 	a.count(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens)
-	var all agent.Delta
+	var text, thought strings.Builder
 	for _, c := range m.Content {
 		b := &block{kind: c.Type, id: c.ID, name: c.Name, closed: true}
 		b.signature.WriteString(c.Signature)
@@ -122,10 +126,10 @@ func (a *assembler) message(m sdk.Message) (agent.Delta, error) {
 			b.text.Write(c.Input)
 		}
 		a.blocks = append(a.blocks, b)
-		all.Text += c.Text
-		all.Reasoning += c.Thinking
+		text.WriteString(c.Text)
+		thought.WriteString(c.Thinking)
 	}
-	return all, a.end(m.StopReason)
+	return agent.Delta{Text: text.String(), Reasoning: thought.String()}, a.end(m.StopReason)
 }
 
 // count notes tokens. Reports are sums; a later one may leave out what an

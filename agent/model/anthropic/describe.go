@@ -2,12 +2,12 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -67,7 +67,7 @@ func (m *Model) look(ctx context.Context) (shown, error) {
 	case err != nil:
 		return s, err
 	default:
-		_ = json.Unmarshal(raw, &s) // what is not JSON says nothing
+		_ = wire.Decode(raw, wire.MaxValues, &s) // what is not JSON says nothing
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(raw, &list) != nil {
+	if wire.Decode(raw, wire.MaxValues, &list) != nil {
 		return nil, m.peer.Garbage(tool.Textf("the list of models is not JSON"))
 	}
 	names := make([]string, len(list.Data))

@@ -90,7 +90,7 @@ func (r *reply) piece(d agent.Delta, err error) (wire.Piece, error) {
 		return wire.Piece{}, r.peer.Garbage(tool.Textf("blocks that do not fit together"))
 	}
 	d.Model = r.asm.model
-	return wire.Piece{Delta: d, Fed: true, Complete: r.asm.reason != "", Over: r.asm.over}, nil
+	return wire.Piece{Delta: d, Held: r.asm.held, Fed: true, Complete: r.asm.reason != "", Over: r.asm.over}, nil
 }
 
 // Finish implements wire.Reply.

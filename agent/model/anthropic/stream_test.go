@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -79,4 +80,25 @@ func FuzzStream(f *testing.F) {
 		}
 		modeltest.Ends(t, m)
 	})
+}
+
+// A reply is bounded while it is read, as one of OpenAI's API is.
+func TestRepliesAreBounded(t *testing.T) {
+	made := func(c http.RoundTripper) (agent.Model, error) {
+		return New(Config{Model: "m", RetryWait: time.Millisecond, BaseURL: "http://x.invalid", HTTP: &http.Client{Transport: c}})
+	}
+	long := strings.Repeat("y", 1<<16)
+	head := events(start, begin(0, `{"type":"tool_use","id":"a","name":"r","input":{}}`), begin(1, `{"type":"thinking","thinking":"","signature":""}`))
+	modeltest.Bounded(t, "text/event-stream", made, head, map[string]string{
+		"arguments":  events(grow(0, "input_json_delta", "partial_json", long)),
+		"signatures": events(grow(1, "signature_delta", "signature", long)),
+		"empty":      events(grow(1, "thinking_delta", "thinking", "")),
+		"pings":      events(ping),
+		"values":     events(`{"type":"content_block_delta","index":0,"delta":{"type":"x","y":[` + strings.Repeat("{},", 500_000) + `{}]}}`),
+	})
+	var blocks strings.Builder
+	for i := range 100_000 {
+		blocks.WriteString(events(begin(i, `{"type":"redacted_thinking","data":"x"}`)))
+	}
+	modeltest.Bounded(t, "text/event-stream", made, events(start), map[string]string{"blocks": blocks.String()})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -100,7 +101,7 @@ func (m *Model) fetch(ctx context.Context, path string, body []byte, into any) e
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(data, into) != nil {
+	if wire.Decode(data, wire.MaxNumbers, into) != nil {
 		return m.peer.Garbage(tool.Textf("%s is not JSON of its kind", path))
 	}
 	return nil

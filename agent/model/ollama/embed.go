@@ -13,9 +13,6 @@ import (
 
 var _ agent.Embedder = (*Model)(nil)
 
-// maxVectors bounds an answer with vectors, in bytes.
-const maxVectors = 32 << 20
-
 // Embed returns a vector of each text, in their order, by the configured
 // embedding model. Without one it fails at once, without asking the server. There
 // is no retry: callers have a fallback without vectors.
@@ -32,7 +29,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	peer.Model = m.cfg.EmbeddingModel
 	ctx, watch := m.peer.NewWatch(ctx, m.cfg.FirstTimeout, m.cfg.StallTimeout)
 	defer watch.Stop()
-	data, err := m.read(ctx, peer, watch, "/api/embed", body, maxVectors)
+	data, err := m.read(ctx, peer, watch, "/api/embed", body, wire.MaxTold)
 	if err != nil {
 		return agent.Embeddings{}, err
 	}
@@ -41,7 +38,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 		Tokens     wire.Tokens `json:"prompt_eval_count"`
 	}
 	empty := func(v []float32) bool { return len(v) == 0 }
-	if json.Unmarshal(data, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
+	if wire.Decode(data, wire.MaxNumbers, &answer) != nil || len(answer.Embeddings) != len(texts) || slices.ContainsFunc(answer.Embeddings, empty) {
 		return agent.Embeddings{}, peer.Garbage(tool.Textf("not one vector for each text"))
 	}
 	return agent.Embeddings{Vectors: answer.Embeddings, Usage: agent.Usage{Prompt: int(answer.Tokens)}, Model: m.cfg.EmbeddingModel}, nil

@@ -244,3 +244,19 @@ func TestKeyStaysOutOfErrors(t *testing.T) {
 		modeltest.Hides(t, m, canary)
 	}
 }
+
+// A reply is bounded while it is read, as one of OpenAI's API is.
+func TestRepliesAreBounded(t *testing.T) {
+	made := func(c http.RoundTripper) (agent.Model, error) {
+		return New(Config{Config: model.Config{Model: "m", RetryWait: time.Millisecond, BaseURL: "http://x.invalid", HTTP: &http.Client{Transport: c}}})
+	}
+	call := func(args string) string {
+		return `{"message":{"tool_calls":[{"function":{"name":"r","arguments":` + args + `}}]}}` + "\n"
+	}
+	modeltest.Bounded(t, "application/x-ndjson", made, "", map[string]string{
+		"arguments": call(`{"s":"` + strings.Repeat("y", 1<<16) + `"}`),
+		"calls":     call("{}"),
+		"empty":     text("") + "\n",
+		"values":    `{"message":{"tool_calls":[` + strings.Repeat("{},", 500_000) + "{}]}}\n",
+	})
+}

@@ -41,6 +41,7 @@ func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, window i
 type reply struct {
 	peer  wire.Peer
 	calls []agent.Delta
+	held  int // of the calls, in bytes
 	last  agent.Delta
 }
 
@@ -54,13 +55,15 @@ func (r *reply) Take(line []byte, _ bool) (wire.Piece, error) {
 		return wire.Piece{}, r.peer.FromSaid(0, wire.Said{Text: p.Error})
 	}
 	for _, c := range p.Message.ToolCalls {
-		r.calls = append(r.calls, agent.Delta{Call: callOf(c)})
+		call := callOf(c)
+		r.calls = append(r.calls, agent.Delta{Call: call})
+		r.held += wire.HeldCall + len(call.ID) + len(call.Tool) + len(call.Args)
 	}
 	if p.Done {
 		r.last = p.end(len(r.calls))
 	}
 	d := agent.Delta{Text: p.Message.Content, Reasoning: p.Message.Thinking, Model: p.Model}
-	return wire.Piece{Delta: d, Fed: true, Complete: p.Done, Over: p.Done}, nil
+	return wire.Piece{Delta: d, Held: r.held, Fed: true, Complete: p.Done, Over: p.Done}, nil
 }
 
 // Finish implements wire.Reply.

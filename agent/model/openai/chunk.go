@@ -82,9 +82,11 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 		Text string `json:"text"`
 	}
 	if json.Unmarshal(raw, &parts) == nil {
+		var all strings.Builder
 		for _, p := range parts {
-			*t += text(p.Text)
+			all.WriteString(p.Text)
 		}
+		*t = text(all.String())
 		return nil
 	}
 	*t = text(raw)
@@ -112,7 +114,7 @@ type assembler struct {
 	usage  *agent.Usage
 	model  string // as the server calls it
 	reason agent.Finish
-	size   int // of the arguments of all calls, in bytes
+	held   int // of all calls, in bytes
 }
 
 type pending struct {
@@ -128,7 +130,7 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 	if c.Usage != nil && c.Usage.Prompt+c.Usage.Completion > 0 {
 		a.usage = c.Usage.count()
 	}
-	d := agent.Delta{Model: a.model}
+	var said, thought strings.Builder
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
 			continue // we ask for one reply
@@ -138,17 +140,15 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 			m = ch.Message
 		}
 		if m != nil {
-			d.Text += string(m.Content) + m.Refusal
-			d.Reasoning += string(m.thought())
-			if err := a.collect(m.ToolCalls); err != nil {
-				return d, err
-			}
+			said.WriteString(string(m.Content) + m.Refusal)
+			thought.WriteString(string(m.thought()))
+			a.collect(m.ToolCalls)
 		}
 		if err := a.end(ch.FinishReason); err != nil {
-			return d, err
+			return agent.Delta{}, err
 		}
 	}
-	return d, nil
+	return agent.Delta{Model: a.model, Text: said.String(), Reasoning: thought.String()}, nil
 }
 
 // thought takes one of the names, since some servers send two.
@@ -171,11 +171,7 @@ func (a *assembler) end(reason string) error {
 	return nil
 }
 
-// maxCalls bounds the native calls of one reply, in bytes, with callSize for each: they are
-// collected to their end, before the agent can count them.
-const maxCalls, callSize = 8 << 20, 200
-
-func (a *assembler) collect(parts []part) error {
+func (a *assembler) collect(parts []part) {
 	for _, p := range parts {
 		call := a.find(p)
 		if p.ID != "" {
@@ -184,13 +180,11 @@ func (a *assembler) collect(parts []part) error {
 		// A name comes whole, but some servers repeat it in every piece.
 		if p.Function.Name != "" && call.name == "" {
 			call.name = p.Function.Name
+			a.held += len(call.name)
 		}
 		call.args.WriteString(string(p.Function.Arguments))
-		if a.size += len(p.Function.Arguments); a.size+callSize*len(a.calls) > maxCalls {
-			return wire.ErrEndless
-		}
+		a.held += len(p.Function.Arguments)
 	}
-	return nil
 }
 
 // find gives the call that a piece belongs to. Pieces go by index. Without one,
@@ -211,6 +205,7 @@ func (a *assembler) find(p part) *pending {
 	}
 	call = &pending{}
 	a.calls = append(a.calls, call)
+	a.held += len(p.ID) + wire.HeldCall
 	if a.byPos == nil {
 		a.byPos = map[int]*pending{}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -212,7 +213,7 @@ func (m *Model) fetch(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return m.peer.Failed(ctx, err)
 	}
-	if json.Unmarshal(raw, into) != nil {
+	if wire.Decode(raw, wire.MaxValues, into) != nil {
 		return m.peer.Garbage(tool.Textf("the list of models is not JSON"))
 	}
 	return nil

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/openai/openai-go/v3/option"
@@ -44,7 +43,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 		} `json:"usage"`
 	}
 	garbage := peer.Garbage(tool.Textf("not one vector for each text"))
-	if json.Unmarshal(raw, &answer) != nil || len(answer.Data) != len(texts) {
+	if wire.Decode(raw, wire.MaxNumbers, &answer) != nil || len(answer.Data) != len(texts) {
 		return agent.Embeddings{}, garbage
 	}
 	out := make([][]float32, len(texts))

@@ -82,12 +82,10 @@ func (r *reply) Take(data []byte, _ bool) (wire.Piece, error) {
 		return wire.Piece{}, r.peer.Filtered()
 	case errors.Is(err, errOverload):
 		return wire.Piece{}, r.peer.FromSaid(0, wire.Said{})
-	case errors.Is(err, wire.ErrEndless):
-		return wire.Piece{}, r.peer.Garbage(tool.Textf("a line or an answer without end"))
 	case err != nil:
 		return wire.Piece{}, r.peer.Garbage(tool.Text{Format: err.Error()})
 	}
-	return wire.Piece{Delta: d, Fed: len(c.Choices) > 0, Complete: r.asm.reason != ""}, nil
+	return wire.Piece{Delta: d, Held: r.asm.held, Fed: len(c.Choices) > 0, Complete: r.asm.reason != ""}, nil
 }
 
 // Finish implements wire.Reply.

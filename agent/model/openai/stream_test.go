@@ -1,10 +1,11 @@
 package openai
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,7 +13,6 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
-	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -195,21 +195,36 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// Native calls are collected until the reply ends: without a bound arguments without end
-// took a gigabyte.
-func TestCallsAreBounded(t *testing.T) {
-	for name, piece := range map[string]func(n int) part{
-		"arguments": func(int) (p part) { p.Function.Arguments = text(strings.Repeat("y", 1<<20)); return p },
-		"calls":     func(n int) (p part) { p.Index, p.Function.Name = &n, "r"; return p },
-	} {
-		var a assembler
-		var err error
-		n := 0
-		for ; n < 100_000 && err == nil; n++ {
-			_, err = a.add(chunk{Choices: []choice{{Delta: &message{ToolCalls: []part{piece(n)}}}}})
-		}
-		if !errors.Is(err, wire.ErrEndless) {
-			t.Errorf("%s: %v after %d pieces", name, err, n)
-		}
+// A reply is bounded while it is read: without a bound, calls, empty deltas and an event of
+// many values took a gigabyte or half a minute.
+func TestRepliesAreBounded(t *testing.T) {
+	made := func(c http.RoundTripper) (agent.Model, error) {
+		return New(Config{Config: model.Config{Model: "m", RetryWait: time.Millisecond, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: c}}})
+	}
+	call := func(id, name, args string) string {
+		return events(fmt.Sprintf(`{"choices":[{"delta":{"tool_calls":[{"id":%q,"function":{"name":%q,"arguments":%q}}]}}]}`, id, name, args))
+	}
+	modeltest.Bounded(t, "text/event-stream", made, call("c0", "r", ""), map[string]string{
+		"arguments":   call("", "", strings.Repeat("y", 1<<16)),
+		"calls":       events(`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"r"}}]}}]}`),
+		"names":       call("", strings.Repeat("n", 1<<16), "") + call("c2", strings.Repeat("n", 1<<16), "") + call("c3", "", ""),
+		"empty":       events(`{"choices":[{"delta":{}}]}`),
+		"other reply": events(`{"choices":[{"index":1,"delta":{"content":"x"}}]}`),
+		"values":      events(`{"choices":[` + strings.Repeat("{},", 500_000) + `{}]}`),
+	})
+}
+
+// The pieces of one event are joined in time linear in its length.
+func TestManyTextsOfOneEvent(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	body := events(`{"choices":[`+strings.Repeat(`{"delta":{"content":"`+long+`"}},`, 40_000)+`{"delta":{"content":[`+strings.Repeat(`{"text":"`+long+`"},`, 40_000)+`{"text":""}]}}]}`, finish("stop"))
+	m, err := New(Config{Config: model.Config{Model: "m", Retries: -1, BaseURL: "http://x.invalid/v1", HTTP: &http.Client{Transport: modeltest.Canned(body)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
+	if took := time.Since(began); err != nil || len(got.Text) != 80_000*len(long) || took > 5*time.Second {
+		t.Errorf("%d bytes, %v after %v", len(got.Text), err, took)
 	}
 }

@@ -27,6 +27,9 @@ func Intercept(req *http.Request, next func(*http.Request) (*http.Response, erro
 		}
 	}
 	res, err := next(req)
+	if err == nil && res.StatusCode == http.StatusOK && req.Header.Get("Accept") == "application/json" {
+		res.Body = http.MaxBytesReader(nil, res.Body, MaxTold) // the SDK reads it whole
+	}
 	if err != nil || res.StatusCode == http.StatusOK {
 		return res, err
 	}
@@ -50,6 +53,9 @@ func (p Peer) Failed(ctx context.Context, err error) error {
 	var no *Refusal
 	if errors.As(err, &no) {
 		return p.Refused(no)
+	}
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return p.Garbage(endlessAnswer)
 	}
 	return p.Transport(ctx, Opening, err)
 }

@@ -24,6 +24,8 @@ const (
 	maxLine = 32 << 20
 )
 
+var endlessAnswer = tool.Textf("a line or an answer without end")
+
 // A Reply reads what the server of one protocol says in one answer. It belongs
 // to that answer's Stream and is used by one goroutine at a time.
 type Reply interface {
@@ -40,6 +42,9 @@ type Reply interface {
 type Piece struct {
 	// Delta is delivered at once, where it holds text or thought.
 	Delta agent.Delta
+	// Held is how much the reply holds until it is complete, in bytes, with HeldCall for each
+	// of its calls: all so far.
+	Held int
 	// Fed: it was a part of the reply, not a sign of life.
 	Fed bool
 	// Complete: all of the reply is there. Over: nothing follows.
@@ -78,6 +83,8 @@ type Stream struct {
 	reply    Reply
 	queue    []agent.Delta
 	taken    int // events
+	steps    int // events, of which those without a word count more
+	held     int
 	complete bool
 	ended    bool
 }
@@ -160,11 +167,20 @@ func (s *Stream) take(data []byte, whole bool) (over bool, err error) {
 	if len(data) == 0 {
 		return false, nil
 	}
+	if heavy(data, MaxValues) {
+		return false, s.peer.Garbage(tool.Textf("one event with more than %d values", MaxValues))
+	}
 	p, err := s.reply.Take(data, whole)
 	if err != nil {
 		return false, err
 	}
 	s.taken++
+	if s.steps++; p.Delta.Text == "" && p.Delta.Reasoning == "" && p.Held == s.held {
+		s.steps += idleSteps - 1
+	}
+	if s.held = p.Held; s.held > maxHeld || s.steps > maxSteps {
+		return false, s.peer.Garbage(endlessAnswer)
+	}
 	if p.Fed {
 		s.watch.Fed()
 	}
@@ -194,7 +210,7 @@ func (s *Stream) end() error {
 	}
 	switch err := s.events.Err(); {
 	case errors.Is(err, bufio.ErrTooLong), errors.Is(err, ErrEndless):
-		return s.peer.Garbage(tool.Textf("a line or an answer without end"))
+		return s.peer.Garbage(endlessAnswer)
 	case err != nil:
 		return s.peer.Transport(s.ctx, Reading, err)
 	case s.taken == 0 && !s.named:

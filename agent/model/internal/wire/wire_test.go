@@ -347,6 +347,31 @@ func TestAnAnswerThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// What a server describes of itself, and its vectors, are read up to a bound, and decoded if they
+// have few enough values: a list of models without end took gigabytes.
+func TestWhatAServerTellsIsBounded(t *testing.T) {
+	r, _ := http.NewRequest("GET", "http://x.invalid/v1/models", nil)
+	r.Header.Set("Accept", "application/json")
+	res, err := Intercept(r, func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: endless{}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(res.Body, 4*MaxTold))
+	if e := (Peer{}).Failed(t.Context(), err); !agent.IsModelCode(e, agent.ModelGarbage) || n > MaxTold {
+		t.Errorf("%d bytes, %v", n, e)
+	}
+	var list []struct{}
+	if err := Decode([]byte("["+strings.Repeat("{},", MaxValues)+"{}]"), MaxValues, &list); err == nil || len(list) > 0 {
+		t.Errorf("%d values, %v", len(list), err)
+	}
+	var text string
+	if err := Decode([]byte(`"`+strings.Repeat(`{\"`, MaxValues)+`"`), MaxValues, &text); err != nil || len(text) != 2*MaxValues {
+		t.Errorf("a text of %d bytes, %v", len(text), err)
+	}
+}
+
 // A member takes the place of the struct's own of that name, new ones come in the
 // order of their names, and a name is never a path.
 func TestBodyIsTheSameBytes(t *testing.T) {
