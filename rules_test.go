@@ -230,6 +230,7 @@ var allowed = map[string]map[string]string{
 		"github.com/peterh/liner":         "lines that a person edits, with history, in which Chinese takes two columns",
 	},
 	"host/internal/mcpclient": {
+		"golang.org/x/time/rate":                 "how many messages that answer nothing are read of a server",
 		"github.com/modelcontextprotocol/go-sdk": "the protocol of other tool servers, by those who write it",
 		"github.com/cenkalti/backoff/v5":         "pauses between tries to reach a server",
 		"go.opentelemetry.io/otel":               "the trace that a call hands on",

@@ -101,13 +101,15 @@ func (b *answerBody) Read(p []byte) (int, error) {
 // in each. It is not safe for concurrent use.
 type eventBody struct {
 	io.Closer
-	r      *bufio.Reader
-	rest   []byte // of a line
-	values int    // of the event, in its lines before the current one
+	r       *bufio.Reader
+	rest    []byte // of a line
+	values  int    // of the event, in its lines before the current one
+	begun   bool   // the event has a line with data
+	unasked *unasked
 }
 
-func newEventBody(body io.ReadCloser) *eventBody {
-	return &eventBody{Closer: body, r: bufio.NewReaderSize(body, 64<<10)}
+func newEventBody(body io.ReadCloser, u *unasked) *eventBody {
+	return &eventBody{Closer: body, r: bufio.NewReaderSize(body, 64<<10), unasked: u}
 }
 
 // Read implements io.Reader.
@@ -129,15 +131,22 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line returns a line with its message bounded. An event that has too many values in
-// several lines ends the stream.
+// line returns a line with its message bounded, and nothing in place of a message that is
+// not read. An event of several lines has too many values in them, or is one too many, and
+// ends the stream.
 func (b *eventBody) line(line []byte) ([]byte, error) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok {
 		if len(bytes.TrimSpace(line)) == 0 {
-			b.values = 0
+			b.values, b.begun = 0, false
 		}
 		return line, nil
+	}
+	if b.begun && !b.unasked.spend(b.unasked.other) {
+		return nil, ErrManyValues
+	}
+	if b.begun = true; !b.unasked.admits(data) {
+		return nil, nil
 	}
 	if message := bounded(data); len(message) != len(data) {
 		return fmt.Appendf(nil, "data: %s\n", message), nil

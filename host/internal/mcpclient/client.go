@@ -88,6 +88,7 @@ type Server struct {
 	retry  chan struct{} // requests an attempt to connect now
 
 	progress reports
+	unasked  *unasked
 	web      *http.Transport
 	cmd      *exec.Cmd // of the last connection, used only by maintain; nil: none
 
@@ -114,7 +115,7 @@ func Open(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, log: log, done: make(chan struct{}), retry: make(chan struct{}, 1),
-		status: Status{State: Starting}, tried: make(chan struct{}),
+		status: Status{State: Starting}, tried: make(chan struct{}), unasked: newUnasked(cfg.Name, log),
 	}
 	if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		s.web = base.Clone()

@@ -97,6 +97,9 @@ func (s *messageReader) Read(p []byte) (int, error) {
 			s.long = line[len(line)-1:]
 			continue
 		}
+		if err == nil && !s.log.server.unasked.admits(line) {
+			continue
+		}
 		line = bounded(line)
 		switch {
 		case isMessage(line):

@@ -39,7 +39,7 @@ func (s *Server) transport() (mcp.Transport, error) {
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint:   s.cfg.URL,
-		HTTPClient: &http.Client{Transport: headers{base: s.web, scheme: u.Scheme, host: u.Host, set: s.cfg.Headers}},
+		HTTPClient: &http.Client{Transport: headers{base: s.web, scheme: u.Scheme, host: u.Host, set: s.cfg.Headers, unasked: s.unasked}},
 	}, nil
 }
 
@@ -68,6 +68,7 @@ type headers struct {
 	base         http.RoundTripper
 	scheme, host string
 	set          map[string]string
+	unasked      *unasked
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -82,7 +83,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case err != nil:
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
-		resp.Body = newEventBody(resp.Body)
+		resp.Body = newEventBody(resp.Body, h.unasked)
 	default:
 		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, MaxBytes)}
 	}
