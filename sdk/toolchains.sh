@@ -34,7 +34,14 @@ has_npm() {
 }
 
 has_browser() {
-	command -v chromium >/dev/null 2>&1
+	has_shell || command -v chromium >/dev/null 2>&1
+}
+
+# Debian has Chromium without windows as a package of its own. The page's tests need a
+# quarter less of the processor with it.
+shell=chromium-headless-shell
+has_shell() {
+	command -v $shell >/dev/null 2>&1
 }
 
 again() { # a mirror may be away for a moment
@@ -50,6 +57,15 @@ fetch() {
 		fi
 	done
 }
+
+root=
+[ "$(id -u)" = 0 ] || root=sudo
+install() {
+	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >"$work/apt" 2>&1
+}
+if [ "${CI:-}" = true ] && ! has_shell && grep -qx ID=debian /etc/os-release; then
+	install $shell || { timeout 120 $root apt-get update -qq && install $shell; } || echo "$shell cannot be installed: chromium does without it"
+fi
 
 missing=
 packages=
@@ -74,10 +90,8 @@ if [ "${CI:-}" != true ]; then
 	exit 0
 fi
 if [ -n "$missing" ]; then
-	root=
-	[ "$(id -u)" = 0 ] || root=sudo
 	again $root apt-get update -qq
-	again $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages </dev/null >"$work/apt" 2>&1 || {
+	again install $packages || {
 		cat "$work/apt" >&2
 		exit 1
 	}

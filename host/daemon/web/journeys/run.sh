@@ -25,8 +25,8 @@ node_modules/.bin/tsc -p ../src >"$types" 2>&1 &
 node=$(ls ../../clients/node_modules/node-linux-*/bin/node 2>/dev/null | head -1)
 # All files at a time, the longest first: each has its own daemon and browser, which often
 # wait for one another.
-[ $# -gt 0 ] || set -- views.test.mjs journeys.test.mjs setup.test.mjs results.test.mjs
+[ $# -gt 0 ] || set -- views.test.mjs journeys.test.mjs setup.test.mjs results.test.mjs plugins.test.mjs
 failed=0
-CHROMIUM=$browser "${node:-node}" --test --test-reporter=spec --test-timeout=900000 --test-concurrency=4 "$@" || failed=1
+CHROMIUM=$browser "${node:-node}" --test --test-reporter=spec --test-timeout=900000 --test-concurrency=5 "$@" || failed=1
 wait $! || { cat "$types"; failed=1; }
 exit $failed

@@ -104,10 +104,13 @@ test('every view is accessible and as wide as the screen', async () => {
   await weir.stranger('sneaky', ['evil.example']);
   const page = await world.visit();
   await prepare(page, 'Make everything there is', 'Everything');
-  const stranger = await world.visit({}, ''), parts = await world.visit({ files: gallery });
+  const narrow = await world.visit(undefined, page.url()), stranger = await world.visit({}, ''), parts = await world.visit({ files: gallery });
   const found = [];
-  for (const [width, colorScheme, other] of [[1280, 'light', 'dark'], [320, 'dark', 'light']]) {
-    const look = async (name, seen = page) => {
+  // looks returns what looks at a page of some width; in the other colour scheme only at colours.
+  const looks = async (seen, width, colorScheme, other) => {
+    await seen.setViewportSize({ width, height: 720 });
+    await seen.emulateMedia({ colorScheme });
+    return async (name) => {
       const wide = await seen.evaluate(() => [document.documentElement, ...document.querySelectorAll('body, .shell, .rail, .rail *, .stage, .page > *, .talk-head *, .ask *, .find > *, dialog[open], .login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 || (n === document.documentElement && n.scrollWidth > innerWidth)).map((n) => n.id || `${n.nodeName}.${n.className}`));
       for (const what of [...(await violations(seen)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
       if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/[^\p{L}\p{N}]/gu, '')}.png` });
@@ -115,16 +118,18 @@ test('every view is accessible and as wide as the screen', async () => {
       for (const what of await violations(seen, colours)) found.push(`${name}, ${width}, ${other}: ${what}`);
       await seen.emulateMedia({ colorScheme });
     };
-    for (const each of [page, stranger, parts]) {
-      await each.setViewportSize({ width, height: 720 });
-      await each.emulateMedia({ colorScheme });
-    }
-    await look('login', stranger);
+  };
+  const wideOnes = [1280, 'light', 'dark'], narrowOnes = [320, 'dark', 'light'];
+  const alone = async () => { // without a conversation
     await parts.evaluate(() => { location.hash = '#/gallery'; });
     await parts.getByRole('heading', { name: 'Components' }).waitFor();
-    await look('gallery', parts);
-    await views(page, look, english);
-  }
+    for (const how of [wideOnes, narrowOnes]) {
+      await (await looks(stranger, ...how))('login');
+      await (await looks(parts, ...how))('gallery');
+    }
+  };
+  // Side by side, because each waits for its own process of the browser.
+  await Promise.all([alone(), looks(page, ...wideOnes).then((look) => views(page, look, english)), looks(narrow, ...narrowOnes).then((look) => views(narrow, look, english))]);
   assert.deepEqual(found, []);
 });
 

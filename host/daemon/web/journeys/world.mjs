@@ -229,3 +229,6 @@ export const calls = (page, tool) => log(page).getByRole('region', { name: `Tool
 
 // ended waits until the model has answered.
 export const ended = (page) => page.getByRole('button', { name: /^(Stop|停止)$/ }).waitFor({ state: 'hidden' });
+
+// bubble is a question in the conversation.
+export const bubble = (page, text) => log(page).getByRole('article', { name: 'You' }).filter({ hasText: text });
