@@ -228,7 +228,7 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail == nil {
-		s.h.largeText.Do(len(o.Bytes), func() { a = t.decode(o.Bytes, s.locale) })
+		s.h.largeText.Do(len(o.Bytes), func() { a = t.decode(o, s.locale) })
 		fail = t.checkAnswer(a)
 	}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
@@ -269,11 +269,11 @@ func (s *Session) unavailable(ctx context.Context, t *boundTool, err error) (fai
 }
 
 // decode returns what the tool answered.
-func (t *boundTool) decode(raw []byte, l tool.Locale) answer.Answer {
-	if t.def.Format == registry.FormatMCP {
-		return answer.DecodeMCP(raw, l)
+func (t *boundTool) decode(o sandbox.Output, l tool.Locale) answer.Answer {
+	if t.def.Format == registry.FormatMCP && !o.Text {
+		return answer.DecodeMCP(o.Bytes, l)
 	}
-	return answer.DecodeText(raw)
+	return answer.DecodeText(o.Bytes)
 }
 
 func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) sandbox.Invocation {

@@ -65,10 +65,10 @@ func weirLog(level int32, message offset)
 func Run[A any](fn Func[A]) int32 {
 	c := &Call{env: host{}}
 	if in, ok := asked(); ok {
-		post(answer(c, fn, in))
+		post(run(c, fn, in))
 		return exitOK
 	}
-	return c.deliver(answer(c, fn, input()), setOutput, setError)
+	return c.deliver(encode(run(c, fn, input())), setOutput, setError)
 }
 
 func setOutput(b []byte) bool {

@@ -132,14 +132,15 @@ func Ready[A any](Func[A]) bool {
 	return json.Unmarshal([]byte("{}"), &args) == nil
 }
 
-// answer runs fn on the raw arguments and encodes what it came to.
-func answer[A any](c *Call, fn Func[A], raw []byte) []byte {
+// run runs fn on the raw arguments.
+func run[A any](c *Call, fn Func[A], raw []byte) (Result, error) {
 	var args A
 	if err := decodeArgs(raw, &args); err != nil {
-		return encode(Result{}, c.translated(err))
+		return Result{}, c.translated(err)
 	}
 	r, err := fn(c, args)
-	return encode(r, c.translated(err))
+	r.Text = r.Text[:min(len(r.Text), tool.MaxWhole+1)] // a byte more tells the host that there is more
+	return r, c.translated(err)
 }
 
 // translated returns err in the language of the conversation, where it has a wording

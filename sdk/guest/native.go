@@ -48,7 +48,7 @@ type Output struct {
 // with, always a *tool.Error.
 func Invoke[A any](fn Func[A], args string, o Options) (Output, error) {
 	n := &native{o: o}
-	raw := answer(&Call{env: n}, fn, []byte(args))
+	raw := encode(run(&Call{env: n}, fn, []byte(args)))
 	n.out.Raw = raw
 	var w wire
 	if err := json.Unmarshal(raw, &w); err != nil {

@@ -59,7 +59,6 @@ func encode(r Result, err error) []byte {
 	if err != nil {
 		return encodeError(err)
 	}
-	r.Text = r.Text[:min(len(r.Text), tool.MaxWhole+1)] // a byte more tells the host that there is more
 	b := append(make([]byte, 0, len(r.Text)+len(r.Text)/8+64), textStart...)
 	b = append(appendString(b, r.Text), '}')
 	for _, p := range r.Parts {

@@ -122,6 +122,7 @@ type Slot interface {
 // is an answer.
 type Output struct {
 	Bytes    []byte
+	Text     bool          // Bytes is the text of the answer itself, whatever the tool's format
 	Memory   tool.Bytes    // the guest's linear memory at its end
 	Instance time.Duration // time until the instance was ready
 	Relist   bool          // the guest reports that its list of tools has changed

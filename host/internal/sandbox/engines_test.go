@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/msg"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/sdk/tool"
@@ -62,13 +64,25 @@ func (p *pair) call(inv Invocation) (got [2][2]seen) {
 			}
 			p.books[i].Reset()
 			out, fail := p.modules[i].Call(context.Background(), inv)
-			s.Text, s.Fail, s.Log, s.Relist = string(out.Bytes), bothLanguages(fail), p.books[i].String(), out.Relist
+			s.Text, s.Fail, s.Log, s.Relist = textOf(out), bothLanguages(fail), p.books[i].String(), out.Relist
 			if fail != nil && fail.Code == tool.TimedOut {
 				s.Progress = nil // how far it came is the machine's matter
 			}
 		}
 	}
 	return got
+}
+
+// textOf returns an output. A text alone comes as it is by the mailbox, and in JSON by
+// Extism's functions.
+func textOf(out Output) string {
+	quoted, ok := bytes.CutPrefix(out.Bytes, []byte(`{"content":[{"type":"text","text":`))
+	if quoted, more := bytes.CutSuffix(quoted, []byte(`}],"isError":false}`)); ok && more {
+		if text, ok := jsonscan.Text(quoted); ok {
+			return text
+		}
+	}
+	return string(out.Bytes)
 }
 
 // bothLanguages returns a failure as it is shown in English and in Chinese.

@@ -59,6 +59,7 @@ type instance interface {
 // A reply is the outcome of an export when the engine reported no error.
 type reply struct {
 	output []byte
+	text   bool   // the output is the text of the answer, whatever the format
 	code   uint32 // what the export returned; 0: success
 	astray bool   // the output is not the one that the guest has set
 }

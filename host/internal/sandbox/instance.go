@@ -173,6 +173,7 @@ func (i *wazeroInstance) callDirect(export string, input []byte) (r reply, err e
 	}
 	var words []byte
 	r.output, words, err = b.take(i.memory(), r.code, i.env.max)
+	r.text = b.get(boxStateAt) == boxText
 	i.env.mu.Lock()
 	defer i.env.mu.Unlock()
 	i.env.wanted = len(r.output)

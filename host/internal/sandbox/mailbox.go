@@ -14,9 +14,8 @@ const (
 	boxExport     = "weir_mailbox"
 	reserveExport = "weir_reserve"
 
-	boxBytes   = 48
-	boxMagic   = 0x72696577
-	boxVersion = 1
+	boxBytes = 48
+	boxMagic = 0x72696577
 )
 
 // Offsets of a mailbox's fields, in bytes.
@@ -42,6 +41,7 @@ const (
 	boxAnswered
 	boxFailed
 	boxNoMemory
+	boxText // answered with the text itself
 )
 
 // A boxError says how a guest has broken the rules of its mailbox.
@@ -71,7 +71,8 @@ func openBox(memory []byte, at uint32) (ok bool, err error) {
 	if err != nil || b.get(boxMagicAt) != boxMagic {
 		return false, errBoxPlace
 	}
-	return b.get(boxVersionAt) == boxVersion, nil
+	version := b.get(boxVersionAt)
+	return version == 1 || version == 2, nil // the second may answer with boxText
 }
 
 func boxAt(memory []byte, at uint32) (box, error) {
@@ -111,7 +112,7 @@ func (b box) put(memory, input []byte, limits tool.Limits) error {
 // of it, or its error text. Lengths and bounds are checked before anything is copied.
 func (b box) take(memory []byte, code uint32, most int) (output, words []byte, err error) {
 	switch state := b.get(boxStateAt); {
-	case state == boxAnswered:
+	case state == boxAnswered || state == boxText:
 		out, ok := stretch(memory, b.get(boxOutPtrAt), b.get(boxOutLenAt))
 		if !ok {
 			return nil, nil, errBoxOutput

@@ -23,6 +23,7 @@ func TestMailbox(t *testing.T) {
 		body  part
 		inv   Invocation
 		want  string
+		text  bool
 		code  tool.Code // empty: it answers want
 		says  string
 	}{
@@ -33,7 +34,9 @@ func TestMailbox(t *testing.T) {
 			inv: Invocation{Input: bytes.Repeat([]byte("x"), 1<<20)}, want: strings.Repeat("x", 1<<20)},
 		{name: "limits", shape: guestShape{box: inBox(64)}, body: answers(num(boxPlace+boxMaxCharsAt), num(8)), inv: Invocation{Limits: tool.Limits{MaxChars: 1, MaxLines: -1}}, want: "\x01\x00\x00\x00\x00\x00\x00\x00"},
 		{name: "the largest output", shape: guestShape{box: inBox(64)}, body: answers(num(0), num(100)), inv: Invocation{MaxOutput: 100}, want: string(make([]byte, 16)) + "from the data segment" + string(make([]byte, 63))},
-		{name: "a later version is asked by Extism's functions", shape: guestShape{box: append([]uint32{boxMagic, 2}, inBox(64)[2:]...)}, body: says("by the kernel"), want: "by the kernel"},
+		{name: "a text itself", shape: guestShape{box: append([]uint32{boxMagic, 2}, inBox(64)[2:]...)}, body: do(echo, leave(boxStateAt, num(boxText))), inv: Invocation{Input: []byte("hello")}, want: "hello", text: true},
+		{name: "a text beyond memory", shape: guestShape{box: inBox(64)}, body: do(leave(boxOutPtrAt, num(65530)), leave(boxOutLenAt, num(7)), leave(boxStateAt, num(boxText))), code: tool.Trapped, says: "it returned an output that does not exist"},
+		{name: "a later version is asked by Extism's functions", shape: guestShape{box: append([]uint32{boxMagic, 3}, inBox(64)[2:]...)}, body: says("by the kernel"), want: "by the kernel"},
 
 		{name: "an error in words", shape: guestShape{box: inBox(64)}, body: do(leave(boxErrPtrAt, num(16)), leave(boxErrLenAt, num(9)), leave(boxStateAt, num(boxFailed))), code: tool.Failed, says: "from the"},
 		{name: "an error without words", shape: guestShape{box: inBox(64)}, body: leave(boxStateAt, num(boxFailed)), code: tool.Failed, says: "run reported an error without a message"},
@@ -66,7 +69,7 @@ func TestMailbox(t *testing.T) {
 			for range 2 {
 				out, fail := m.Call(t.Context(), row.inv)
 				switch {
-				case row.code == "" && (fail != nil || string(out.Bytes) != row.want):
+				case row.code == "" && (fail != nil || string(out.Bytes) != row.want || out.Text != row.text):
 					t.Errorf("got %.60q, %v", out.Bytes, fail)
 				case row.code != "" && (fail == nil || fail.Code != row.code || !strings.Contains(fail.Msg, row.says) || out.Bytes != nil):
 					t.Errorf("got %.60q, %v", out.Bytes, fail)
@@ -114,7 +117,7 @@ func TestKernelBesideAMailbox(t *testing.T) {
 // FuzzMailbox reads mailboxes from arbitrary memory.
 func FuzzMailbox(f *testing.F) {
 	good := make([]byte, 200)
-	for i, v := range []uint32{boxMagic, boxVersion, boxAnswered, 100, 20, 5, 110, 30, 120, 10, 0, 0} {
+	for i, v := range []uint32{boxMagic, 1, boxAnswered, 100, 20, 5, 110, 30, 120, 10, 0, 0} {
 		binary.LittleEndian.PutUint32(good[8+4*i:], v)
 	}
 	f.Add(good, uint32(8), uint32(0), []byte("input"), 64)

@@ -75,7 +75,7 @@ func (c *call) run() (Output, *tool.Error) {
 	if fail := c.failure(e, r, err); fail != nil {
 		return out, fail
 	}
-	out.Bytes = r.output
+	out.Bytes, out.Text = r.output, r.text
 	return out, nil
 }
 

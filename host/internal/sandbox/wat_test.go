@@ -125,7 +125,7 @@ const (
 
 // inBox is a good mailbox with room for so many bytes.
 func inBox(room uint32) []uint32 {
-	return []uint32{boxMagic, boxVersion, boxEmpty, boxRoom, room, 0, 0, 0, 0, 0, 0, 0}
+	return []uint32{boxMagic, 1, boxEmpty, boxRoom, room, 0, 0, 0, 0, 0, 0, 0}
 }
 
 // field reads a field of the mailbox, leave writes one.

@@ -118,7 +118,7 @@ func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *too
 		return sandbox.Output{}, nil, err
 	}
 	out := sandbox.Output{
-		Bytes: f.Data, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
+		Bytes: f.Data, Text: m.Text, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
 		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
 	}
 	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))

@@ -164,7 +164,7 @@ func (c *child) work(g guest) error {
 			c.input = f.Data
 		}
 		out, fail := g.Call(context.Background(), c.invocation(m, f.Data))
-		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, metaOfFailure(fail)}, out.Bytes); err != nil {
+		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, out.Text, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
 		if len(f.Data)+len(out.Bytes) > collectOver {

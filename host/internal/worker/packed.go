@@ -25,6 +25,7 @@ type resultMeta struct {
 	Memory, Instance int64 // bytes, nanoseconds
 	Took             int64 // nanoseconds from the begin of the call to its end
 	Relist           bool
+	Text             bool         // the output is the text of the answer itself
 	Error            *failureMeta // nil: the call succeeded
 }
 
@@ -38,6 +39,7 @@ const (
 const (
 	bitRelist = 1 << iota
 	bitFailed
+	bitText
 )
 
 func (m *callMeta) Pack(b []byte) []byte {
@@ -86,6 +88,9 @@ func (m *resultMeta) Pack(b []byte) []byte {
 	if m.Error != nil {
 		set |= bitFailed
 	}
+	if m.Text {
+		set |= bitText
+	}
 	b = append(b, set)
 	for _, n := range []int64{m.Memory, m.Instance, m.Took} {
 		b = binary.AppendVarint(b, n)
@@ -99,7 +104,7 @@ func (m *resultMeta) Pack(b []byte) []byte {
 func (m *resultMeta) unpack(b []byte) error {
 	p := parcel{rest: b}
 	set := p.byte()
-	*m = resultMeta{Relist: set&bitRelist != 0, Memory: p.number(), Instance: p.number(), Took: p.number()}
+	*m = resultMeta{Relist: set&bitRelist != 0, Text: set&bitText != 0, Memory: p.number(), Instance: p.number(), Took: p.number()}
 	if set&bitFailed != 0 {
 		failure, err := unpackFailure(p.text())
 		if err != nil {
