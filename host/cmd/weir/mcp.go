@@ -146,7 +146,7 @@ func mcpConfigCmd(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i := slices.IndexFunc(mcpbridge.Clients(), func(m mcpbridge.Client) bool { return m.Name == client })
 			if i < 0 {
-				return usagef("", "--client is %q", client).WithHint("use one of: %s", strings.Join(names, ", "))
+				return usagef("", "--client takes one of: %s", strings.Join(names, ", "))
 			}
 			return c.configureClient(cmd.Context(), mcpbridge.Clients()[i], file, write, http)
 		},

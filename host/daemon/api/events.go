@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/plugin"
@@ -82,6 +83,8 @@ type ChatStart struct {
 	Locale tool.Locale         `json:"locale"`
 	// Resumable says that a client which loses the stream can resume it.
 	Resumable bool `json:"resumable"`
+	// Began is when the question came.
+	Began time.Time `json:"began_at"`
 }
 
 // Missed replaces events that the daemon no longer stores: their number, and the

@@ -132,6 +132,7 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 const maxWithout = 1000
 
 func (s *Service) newTurn(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (*turn, error) {
+	began := s.Now()
 	err := s.CheckConversation(principal, ask.Conversation)
 	if err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 		return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "make a profile with the tools of these questions", "without names %d tools, at most %d are possible", len(ask.Without), maxWithout)
 	}
 	prof.Deny = slices.Concat(prof.Deny, ask.Without)
-	t := &turn{s: s, ask: ask, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
+	t := &turn{s: s, ask: ask, began: began, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
 	t.title = Title(history, ask.Message)
 	if err = t.checkTools(); err != nil {
 		return nil, err

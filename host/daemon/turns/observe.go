@@ -10,7 +10,7 @@ import (
 // newObservers returns what reports the turn, in the order in which events pass.
 func (t *turn) newObservers(box toolbox) Observers {
 	model, conversation := t.ask.Model, t.scope.Conversation
-	t.stream = &Stream{Emit: t.emit, Conversation: conversation, Model: model, Simulated: t.model.Info.Simulated, Resumable: t.ask.Resume, Limits: box.limits}
+	t.stream = &Stream{Emit: t.emit, Conversation: conversation, Model: model, Simulated: t.model.Info.Simulated, Resumable: t.ask.Resume, Began: t.began, Limits: box.limits}
 	t.trace = &Trace{
 		Conversation: conversation, Question: t.ask.Message, Model: model, Profile: t.ask.Profile,
 		Simulated: t.model.Info.Simulated, Now: t.s.Now, End: &t.end, Limits: box.limits,

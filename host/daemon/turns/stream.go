@@ -2,6 +2,7 @@ package turns
 
 import (
 	"strings"
+	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -17,6 +18,7 @@ type Stream struct {
 	// Conversation, Model, Simulated and Resumable are those of chat.start.
 	Conversation, Model  string
 	Simulated, Resumable bool
+	Began                time.Time
 	// Limits returns the tools by the limit that decides, for an agent's limit.
 	Limits func(chars int) []plugin.LimitGroup
 
@@ -43,7 +45,7 @@ func (s *Stream) Observe(e agent.Event) {
 		s.locale = e.Locale
 		s.Emit(api.EventStart, api.ChatStart{
 			Conversation: s.Conversation, Turn: e.Turn, Model: s.Model, Mode: e.Mode, Simulated: s.Simulated,
-			Window: e.Window, Limit: e.Limit, Why: msg.In(e.Locale, e.Why), Limits: s.Limits(e.Limit), Locale: e.Locale, Resumable: s.Resumable,
+			Window: e.Window, Limit: e.Limit, Why: msg.In(e.Locale, e.Why), Limits: s.Limits(e.Limit), Locale: e.Locale, Resumable: s.Resumable, Began: s.Began,
 		})
 	case agent.CallStart:
 		s.Emit(api.EventCall, api.ToolCallStart{ID: e.Call.ID, Tool: e.Call.Tool, Args: e.Call.Args, Format: string(e.Format)})

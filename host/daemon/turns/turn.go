@@ -2,6 +2,7 @@ package turns
 
 import (
 	"sync"
+	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
@@ -18,6 +19,7 @@ type turn struct {
 	s     *Service
 	ask   Question
 	scope archive.Scope
+	began time.Time // when the question came
 	quota usage.Quota
 	model setup.Model
 	prof  setup.Profile

@@ -38,14 +38,12 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 	if err != nil {
 		return err
 	}
-	if r.Pending == nil && len(a.Paths) == 0 && !slices.ContainsFunc(r.Serving.Asks, func(ask plugin.Ask) bool {
-		what, _, _ := strings.Cut(ask.What, " ") // a secret's has its host after it
-		return !ask.Granted && (ask.Kind == "host" && slices.Contains(a.Hosts, what) || ask.Kind == "secret" && slices.Contains(a.Secrets, what))
-	}) && r.Plugin.ABI == "" {
+	fresh := func(ask plugin.Ask) bool { return !ask.Granted && request.gives(ask) }
+	if r.Pending == nil && len(a.Paths) == 0 && !slices.ContainsFunc(r.Serving.Asks, fresh) && r.Plugin.ABI == "" {
 		return c.nothingToApprove(r)
 	}
 	if !c.JSON {
-		c.showPending(r)
+		c.showPending(r, request)
 	}
 	if !a.Yes {
 		ok, err := c.Confirm(tool.Textf("Let %s %s run as shown?", name, v.Version), "look at it with: weir plugin info "+name+"; then add --yes, which approves what lies there at that moment")

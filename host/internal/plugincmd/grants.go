@@ -58,6 +58,21 @@ func (c *Commands) requestedGrants(v *plugin.Version, foreign bool, a Approval) 
 	return w, nil
 }
 
+// gives reports whether the request grants what a version asks for.
+func (w request) gives(a plugin.Ask) bool {
+	what, mode, _ := strings.Cut(a.What, " ") // a secret's has its host after it
+	switch a.Kind {
+	case "path":
+		return slices.ContainsFunc(w.Paths, func(p config.PathGrant) bool { return p.Guest == what && mode == "("+p.Mode+")" })
+	case "host":
+		return slices.ContainsFunc(w.Hosts, func(h config.HostGrant) bool {
+			rule, err := egress.ParseRule(h.Host)
+			return err == nil && meets(a.What, rule)
+		})
+	}
+	return slices.ContainsFunc(w.Secrets, func(s config.SecretGrant) bool { return s.Name == what })
+}
+
 func meets(what string, rule egress.Rule) bool {
 	ask, err := egress.ParseRule(what)
 	if err != nil {

@@ -51,11 +51,11 @@ func (c *Commands) ShowReview(r plugin.Review) {
 	}
 	if r.Serving != nil {
 		c.Outf("\nWHAT MAY RUN\n")
-		c.showVersion(r.Serving, nil)
+		c.showVersion(r.Serving, nil, request{})
 	}
 	if r.Pending != nil {
 		c.Outf("\nWHAT WAITS\n")
-		c.showPending(r)
+		c.showPending(r, request{})
 	} else if p.Pending != nil {
 		c.Outf("\nWHAT WAITS\n%s\n  → %s\n", c.Sentence(p.Pending.Why), c.Sentence(p.Pending.Fix))
 	}
@@ -97,8 +97,9 @@ func historyNote(h plugin.ApprovedVersion) string {
 
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// showPending prints the version that an approval would let run.
-func (c *Commands) showPending(r plugin.Review) {
+// showPending prints the version that an approval would let run. w is what the command
+// grants.
+func (c *Commands) showPending(r plugin.Review, w request) {
 	v := r.Pending
 	if v == nil {
 		v = r.Serving
@@ -114,7 +115,7 @@ func (c *Commands) showPending(r plugin.Review) {
 	if o := r.Plugin.Pending; o != nil {
 		c.Outf("it waits because %s\n", c.Sentence(o.Why))
 	}
-	c.showVersion(v, r.Changes)
+	c.showVersion(v, r.Changes, w)
 	if len(r.Changes) > 0 {
 		c.Outf("\nwhat changes:\n")
 		for _, ch := range r.Changes {
@@ -124,16 +125,16 @@ func (c *Commands) showPending(r plugin.Review) {
 }
 
 // showVersion prints the files, powers and tools of a version.
-func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference) {
+func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference, w request) {
 	c.Outf("digest    %s\nmodule    sha256 %s, %s\n          %s\nmanifest  sha256 %s\n", v.Digest, v.WasmSHA256, term.Size(v.WasmBytes), v.File, v.ManifestSHA256)
 	if len(v.Asks) == 0 {
 		c.Outf("\npowers: it asks for none\n")
 	} else {
 		c.Outf("\npowers it asks for:\n")
 		for _, a := range v.Asks {
-			c.showAsk(a, changes)
+			c.showAsk(a, changes, w)
 		}
-		if slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return !a.Granted }) {
+		if slices.ContainsFunc(v.Asks, func(a plugin.Ask) bool { return !a.Granted && !w.gives(a) }) {
 			c.Outf("  Approved or not, its tools wait until tools.toml grants what is not granted; --path, --host and --secret write that.\n")
 		}
 	}
@@ -145,10 +146,13 @@ func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference) {
 	}
 }
 
-func (c *Commands) showAsk(a plugin.Ask, changes []plugin.Difference) {
+func (c *Commands) showAsk(a plugin.Ask, changes []plugin.Difference, w request) {
 	mark, granted, fresh := " ", "not granted", ""
-	if a.Granted {
+	switch {
+	case a.Granted:
 		granted = "granted"
+	case w.gives(a):
+		granted = "granted by this command"
 	}
 	for _, ch := range changes {
 		what, _, _ := strings.Cut(a.What, " ")
@@ -203,7 +207,7 @@ func (c *Commands) lines(before, text string) {
 func (c *Commands) showBrief(r plugin.Review) {
 	c.Outf("%s %s (%s)\n  it waits because %s\n", r.Plugin.Name, term.OrDash(r.Pending.Version), Short(r.Pending.Digest), c.Sentence(r.Plugin.Pending.Why))
 	for _, a := range r.Pending.Asks {
-		c.showAsk(a, r.Changes)
+		c.showAsk(a, r.Changes, request{})
 	}
 	var names []string
 	for _, t := range r.Pending.Tools {

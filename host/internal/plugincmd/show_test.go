@@ -79,10 +79,19 @@ func TestAChangeThatWaitsIsToldWithWhatKeepsThePluginOut(t *testing.T) {
 	}
 	var out strings.Builder
 	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	asks := []plugin.Ask{{Kind: "host", What: "a.example"}, {Kind: "host", What: "b.example"}, {Kind: "path", What: "/work (ro)"}, {Kind: "secret", What: "KEY a.example"}}
+	w, err := c.requestedGrants(&plugin.Version{Asks: asks}, false, Approval{Hosts: []string{"a.example"}, Paths: []string{"/work=."}, Secrets: []string{"KEY"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.showPending(plugin.Review{Plugin: p, Pending: &plugin.Version{Version: "2", Asks: asks}}, w)
+	if s := out.String(); strings.Count(s, "(granted by this command)") != 3 || strings.Count(s, "(not granted)") != 1 || strings.Count(s, "wait until tools.toml grants") != 1 {
+		t.Errorf("grants of the command itself:\n%s", s)
+	}
 	for state, serves := range map[plugin.State]bool{plugin.Pending: false, plugin.Ready: true} {
 		out.Reset()
 		p.State = state
-		c.showPending(plugin.Review{Plugin: p, Serving: &plugin.Version{Version: "1"}, Pending: &plugin.Version{Version: "2"}})
+		c.showPending(plugin.Review{Plugin: p, Serving: &plugin.Version{Version: "1"}, Pending: &plugin.Version{Version: "2"}}, request{})
 		if strings.Contains(out.String(), "serves meanwhile") != serves {
 			t.Errorf("%s: %s", state, out.String())
 		}

@@ -50,7 +50,7 @@ func List(dir, manifest string, known func(source string) bool) (Listing, error)
 	var l Listing
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(dir, e.Name())
-		packed, script := strings.HasSuffix(name, ".wasm"), strings.HasSuffix(name, ".js")
+		packed, script := strings.HasSuffix(name, ".wasm"), slices.Contains([]string{".js", ".ts"}, filepath.Ext(name))
 		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || e.Type().IsRegular() && !packed && !script {
 			continue
 		}
@@ -102,7 +102,7 @@ func (l *Listing) lookInto(name, path string) {
 		l.stray(name, path, "")
 		return
 	}
-	for _, ending := range []string{".wasm", ".js"} {
+	for _, ending := range []string{".wasm", ".js", ".ts"} {
 		for _, e := range entries {
 			if filepath.Ext(e.Name()) == ending {
 				l.stray(name, path, filepath.Join(path, e.Name()))

@@ -29,7 +29,7 @@ func Check(path, version string) (*Plugin, []Problem) {
 		c.source, c.packed = filepath.Join(path, ManifestName), false
 	case strings.HasSuffix(path, ".toml"):
 		c.packed = false
-	case isScript(path):
+	case isScript(path), strings.HasSuffix(path, ".ts"):
 		return nil, []Problem{*loneProblem(path, path)}
 	}
 	if !c.packed && !exists(c.source) {

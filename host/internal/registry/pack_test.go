@@ -168,12 +168,14 @@ func TestRewrapKeepsTheRest(t *testing.T) {
 // A script alone is what it is in a plugin folder too: no plugin until a manifest names
 // its tools.
 func TestCheckOfAScriptAlone(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lone.js")
-	if err := os.WriteFile(file, []byte("export function lone() {}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, problems := Check(file, ""); len(problems) != 1 || !strings.Contains(problems[0].String(), "no plugin.toml beside it names its tools") {
-		t.Errorf("%v", problems)
+	for name, want := range map[string]string{"lone.js": "`weir plugin new` makes one", "lone.ts": "`weir plugin build` makes main.js of it"} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte("export function lone() {}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, problems := Check(file, ""); len(problems) != 1 || !strings.Contains(problems[0].String(), "no plugin.toml beside it names its tools") || !strings.Contains(problems[0].String(), want) {
+			t.Errorf("%s: %v", name, problems)
+		}
 	}
 }
 

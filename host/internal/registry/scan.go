@@ -278,14 +278,16 @@ func exists(path string) bool {
 
 // loneProblem is that of a module or a script without a manifest, or of an empty folder.
 func loneProblem(source, file string) *Problem {
-	key := "wasm"
-	if file == "" {
+	fix := manifestFix("wasm", filepath.Base(file))
+	switch filepath.Ext(file) {
+	case "":
 		return &Problem{File: source, Msg: tool.Textf("the folder is empty"), Fix: tool.Textf("put a plugin into it, or remove it")}
+	case ".js":
+		fix = manifestFix("script", filepath.Base(file))
+	case ".ts":
+		fix = tool.Textf("give it a folder as main.ts with a %s that says script = %q and has a [[tool]] for each of its functions; `weir plugin build` makes main.js of it, `weir plugin new --lang ts` a folder to start from", ManifestName, "main.js")
 	}
-	if isScript(file) {
-		key = "script"
-	}
-	return &Problem{File: file, Msg: tool.Textf("no %s beside it names its tools", ManifestName), Fix: manifestFix(key, filepath.Base(file))}
+	return &Problem{File: file, Msg: tool.Textf("no %s beside it names its tools", ManifestName), Fix: fix}
 }
 
 // manifestFix says which manifest a module or script needs.

@@ -27,7 +27,7 @@ type look map[string]fs.FileInfo
 type full struct{ fs.FileInfo }
 
 // kinds are the endings of files that plugins are made of.
-var kinds = []string{".toml", ".wasm", ".json", ".js"}
+var kinds = []string{".toml", ".wasm", ".json", ".js", ".ts"}
 
 // folder sees a folder, files in it, and folders below to the given depth, level by
 // level. The folders of a level share what is left of the bound: one with very many

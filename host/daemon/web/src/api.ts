@@ -216,6 +216,7 @@ export interface ChatEnd {
 }
 
 export interface ChatStart {
+  began_at: string;
   conversation_id: string;
   limit: number;
   limits?: PluginLimitGroup[] | null;

@@ -23,7 +23,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
     turn.speaks(d.locale);
     loads.clear(c.id);
     began(d.conversation_id);
-    turn.wait(() => t("wait_model"));
+    turn.wait(() => t("wait_model"), Date.parse(d.began_at));
   },
   "message.delta"({ turn }, d) { turn.wait(() => t("wait_rest")); turn.write("text", d.text); hear(d.text); },
   "reasoning.delta"({ turn }, d) { turn.wait(() => t("wait_thought")); turn.write("thought", d.text); },

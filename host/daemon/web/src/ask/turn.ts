@@ -89,8 +89,9 @@ export class Turn {
     return call;
   }
 
-  wait(say: () => string): void {
-    this.waits.value = { say, since: this.waits.value?.since ?? Date.now() };
+  // began is when the turn began, for a page that joins it later.
+  wait(say: () => string, began = Date.now()): void {
+    this.waits.value = { say, since: Math.min(this.waits.value?.since ?? began, began) };
   }
 
   // answer is the text of the answer, for copying.
