@@ -91,7 +91,7 @@ func benchWith(t testing.TB, edit func(*host.Config)) *bench {
 			t.Error(err)
 		}
 	})
-	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t)})
+	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), StepTime: time.Minute, Time: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,15 +100,17 @@ func engineVersion(dir string) (string, error) {
 	return made[0].Name(), nil
 }
 
-// folder returns the module's folder, empty unless its content is undamaged.
-func (c *diskCache) folder(wasm []byte) (string, error) {
-	dir := c.place(wasm)
-	if !intact(dir) {
-		if err := c.drop(dir); err != nil {
-			return "", err
-		}
+// folder returns the module's folder, empty unless its content is whole, and reports
+// whether it is.
+func (c *diskCache) folder(wasm []byte) (dir string, whole bool, err error) {
+	dir = c.place(wasm)
+	if intact(dir) {
+		return dir, true, nil
 	}
-	return dir, os.MkdirAll(dir, 0o700)
+	if err := c.drop(dir); err != nil {
+		return "", false, err
+	}
+	return dir, false, os.MkdirAll(dir, 0o700)
 }
 
 // place returns the folder of a module's code. Each version of the engine has folders
@@ -162,7 +164,12 @@ func (c *diskCache) readNote(digest string) (mark string, ok bool) {
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
 
-// seal writes the list of the engine's files, and marks the folder as used.
+// used marks a folder as used now.
+func (c *diskCache) used(dir string) error {
+	return os.Chtimes(filepath.Join(dir, sumsFile), time.Time{}, time.Now())
+}
+
+// seal writes the list of the engine's files, which marks the folder as used.
 func (c *diskCache) seal(dir string) error {
 	sums, err := sumsOf(dir)
 	if err != nil {
@@ -170,7 +177,7 @@ func (c *diskCache) seal(dir string) error {
 	}
 	name := filepath.Join(dir, sumsFile)
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, sums) {
-		return os.Chtimes(name, time.Time{}, time.Now())
+		return c.used(dir)
 	}
 	tmp, err := os.CreateTemp(dir, sumsFile+".*.tmp")
 	if err != nil {

@@ -46,6 +46,15 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	if len(files) < 2 { // the module and Extism's kernel
 		t.Fatalf("cached: %v", files)
 	}
+	list := filepath.Join(filepath.Dir(filepath.Dir(files[0])), sumsFile)
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(list, old, old); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if info, err := os.Stat(list); err != nil || info.ModTime().Before(old.Add(time.Minute)) {
+		t.Errorf("what was loaded counts as unused: %v, %v", info, err)
+	}
 	damage := func(f func(b []byte) []byte) func(string) error {
 		return func(name string) error {
 			b, err := os.ReadFile(name)

@@ -285,14 +285,18 @@ func (e *Engine) compile(ctx context.Context, p plan) (program, error) {
 		return e.fromCache(ctx, p)
 	}
 	for range 2 {
-		dir, err := e.cache.folder(p.wasm)
+		dir, whole, err := e.cache.folder(p.wasm)
 		if err != nil {
 			e.log.Warn("compiled plugins cannot be kept", "error", err)
 			break
 		}
 		prog, err := e.front.compile(ctx, p, dir)
 		if err == nil {
-			if err := e.cache.seal(dir); err != nil {
+			keep := e.cache.seal
+			if whole { // the engine found its code and wrote none
+				keep = e.cache.used
+			}
+			if err := keep(dir); err != nil {
 				e.log.Warn("compiled plugins cannot be kept", "error", err)
 			}
 			return prog, nil
