@@ -48,7 +48,7 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		where, args = where+" AND thread_id = ?", append(args, f.Thread)
 	}
 	if f.ID != "" {
-		where += " AND (substr(uuid, 1, length(?)) = ? OR substr(uuid, -length(?)) = ?)"
+		where += " AND (substr(uuid, 1, length(?)) = ? OR substr(uuid, length(uuid) + 1 - length(?)) = ?)"
 		args = append(args, f.ID, f.ID, f.ID, f.ID)
 	}
 	limit := f.Limit
@@ -56,7 +56,7 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		limit = DefaultListed
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
-		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, limit, max(f.Offset, 0))...)
+		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, sqlite.Limit(limit), max(f.Offset, 0))...)
 	if err != nil {
 		return nil, sqlite.Wrap(ctx, doing, err)
 	}

@@ -23,7 +23,7 @@ import (
 
 const (
 	insertTextSQL = `INSERT INTO result_texts (owner, digest, stored_at, stored_bytes, encoding, result_full, result_parts, result_raw)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	textIDSQL = "SELECT coalesce(max(id), 0) FROM result_texts WHERE owner = ? AND digest = ?"
 	insertSQL = `INSERT INTO tool_result_archive (uuid, principal, conversation_id, thread_id, turn, call_id, tool_name,
 	created_at, expires_at, result_sha256, result_length, result_lines, result_bytes, rules,
@@ -114,7 +114,7 @@ func (s *SQLite) insert(ctx context.Context, e Entry, b body, once bool) (same s
 		}
 		id, err := tx.Int(s.textID, e.Scope.Principal, b.digest)
 		if err == nil && id == 0 {
-			id, err = tx.Insert(s.insertText, e.Scope.Principal, b.digest, e.Created.UnixMilli(), size, encoding, full, b.parts, e.Raw)
+			id, err = tx.Int(s.insertText, e.Scope.Principal, b.digest, e.Created.UnixMilli(), size, encoding, full, b.parts, e.Raw)
 		}
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func (s *SQLite) Search(ctx context.Context, sc Scope, query string, o SearchOpt
 	}
 	where, args := s.within(sc, o.Everywhere)
 	now := s.now().UnixMilli()
-	where += " AND pruned_at IS NULL AND coalesce(expires_at > ?, 1)"
+	where += " AND pruned_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
 	args = append(args, now)
 	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+", encoding, result_full"+withTexts+"WHERE "+where+
 		" ORDER BY created_at DESC, uuid DESC", args...)

@@ -120,8 +120,8 @@ func insertCallSQL() string {
 // insertSimilarCallsSQL returns the statement that inserts calls whose common columns
 // are equal.
 func insertSimilarCallsSQL(rows int) string {
-	own := "(" + parameters(ownColumns) + ")"
-	return "INSERT INTO tool_calls (" + callColumns + ") SELECT " + numberedParameters(commonColumns) + ", * FROM (VALUES " + strings.Repeat(own+", ", rows-1) + own + ")"
+	row := "(" + numberedParameters(commonColumns) + ", " + parameters(ownColumns) + ")"
+	return "INSERT INTO tool_calls (" + callColumns + ") VALUES " + strings.Repeat(row+", ", rows-1) + row
 }
 
 func parameters(n int) string { return strings.Repeat("?, ", n-1) + "?" }
@@ -289,7 +289,7 @@ func (s *Store) RanTools(ctx context.Context, sc archive.Scope) (names []string,
 	}
 	args = append(args, len(MalformedCode), MalformedCode)
 	err = s.db.Each(ctx, "SELECT tool_name FROM tool_result_archive WHERE "+where+
-		" UNION SELECT CASE format WHEN '' THEN '' ELSE tool_name END FROM tool_calls WHERE "+where+" AND (code NOT IN (?, ?, ?, ?) OR instr(extra, '\"ran\":true') > 0) AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
+		" UNION SELECT CASE format WHEN '' THEN '' ELSE tool_name END FROM tool_calls WHERE "+where+" AND (code NOT IN (?, ?, ?, ?) OR extra LIKE '%\"ran\":true%') AND substr(code, 1, ?) <> ?", args, func(row sqlite.Row) error {
 		var name string
 		err := row.Scan(&name)
 		names = append(names, name)

@@ -82,7 +82,7 @@ func (s *Store) Conversations(ctx context.Context, principal string, limit int) 
 		limit = DefaultConversations
 	}
 	return s.conversations(ctx, "listing conversations", `principal = ?
-		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, limit)
+		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, sqlite.Limit(limit))
 }
 
 // conversations returns the conversations for which a condition holds.

@@ -136,8 +136,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (s *Store) toolStats(ctx context.Context, st *Stats) error {
-	return s.db.Each(ctx, `SELECT c.tool_name, count(*), sum(c.code NOT IN ('', 'ok')), sum(c.cut_by <> ''),
-		count(a.uuid), coalesce(sum(a.load_count > 0), 0), sum(c.produced), sum(c.shown), sum(max(c.produced - c.shown, 0)), sum(c.duration_us)
+	return s.db.Each(ctx, `SELECT c.tool_name, count(*), count(*) FILTER (WHERE c.code NOT IN ('', 'ok')), count(*) FILTER (WHERE c.cut_by <> ''),
+		count(a.uuid), count(*) FILTER (WHERE a.load_count > 0), sum(c.produced), sum(c.shown), coalesce(sum(c.produced - c.shown) FILTER (WHERE c.produced > c.shown), 0), sum(c.duration_us)
 		FROM tool_calls c LEFT JOIN tool_result_archive a ON a.uuid = c.archive_uuid AND c.archive_uuid <> ''
 		WHERE substr(c.code, 1, ?) <> ? GROUP BY c.tool_name ORDER BY 2 DESC, 1`, []any{len(MalformedCode), MalformedCode}, func(row sqlite.Row) error {
 		var t ToolStats
@@ -158,8 +158,8 @@ const dayPart = 15 * 60 * 1000
 func (s *Store) StatsByDay(ctx context.Context, now time.Time, days int) ([]DayStats, error) {
 	from := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, now.Location())
 	sums := map[[2]string]*DayStats{}
-	err := s.db.Each(ctx, `SELECT c.created_at / ?, c.tool_name, count(*), sum(c.code NOT IN ('', 'ok')), sum(c.cut_by <> ''),
-		count(a.uuid), coalesce(sum(a.load_count > 0), 0), sum(c.produced), sum(c.shown), sum(max(c.produced - c.shown, 0))
+	err := s.db.Each(ctx, `SELECT c.created_at / ?, c.tool_name, count(*), count(*) FILTER (WHERE c.code NOT IN ('', 'ok')), count(*) FILTER (WHERE c.cut_by <> ''),
+		count(a.uuid), count(*) FILTER (WHERE a.load_count > 0), sum(c.produced), sum(c.shown), coalesce(sum(c.produced - c.shown) FILTER (WHERE c.produced > c.shown), 0)
 		FROM tool_calls c LEFT JOIN tool_result_archive a ON a.uuid = c.archive_uuid AND c.archive_uuid <> ''
 		WHERE c.created_at >= ? AND substr(c.code, 1, ?) <> ? GROUP BY 1, 2`, []any{dayPart, from.UnixMilli(), len(MalformedCode), MalformedCode}, func(row sqlite.Row) error {
 		var part int64

@@ -78,10 +78,10 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.insertTrace:     "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",
 		&s.deleteOldTraces: "DELETE FROM traces WHERE id <= (SELECT max(id) FROM traces) - ?",
 		&s.addDay: `INSERT INTO usage_days (principal, day, requests, refused, prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (principal, day) DO UPDATE SET requests = requests + excluded.requests, refused = refused + excluded.refused,
-			prompt_tokens = prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + excluded.completion_tokens`,
+			ON CONFLICT (principal, day) DO UPDATE SET requests = usage_days.requests + excluded.requests, refused = usage_days.refused + excluded.refused,
+			prompt_tokens = usage_days.prompt_tokens + excluded.prompt_tokens, completion_tokens = usage_days.completion_tokens + excluded.completion_tokens`,
 		&s.addCost: `INSERT INTO usage_costs (principal, day, currency, amount) VALUES (?, ?, ?, ?)
-			ON CONFLICT (principal, day, currency) DO UPDATE SET amount = amount + excluded.amount`,
+			ON CONFLICT (principal, day, currency) DO UPDATE SET amount = usage_costs.amount + excluded.amount`,
 		&s.setRecent:          "INSERT INTO usage_recent (principal, times) VALUES (?, ?) ON CONFLICT (principal) DO UPDATE SET times = excluded.times",
 		&s.deleteFingerprints: "DELETE FROM conversation_fingerprints WHERE conversation_id = ?",
 		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

@@ -76,7 +76,7 @@ func (s *Store) Page(ctx context.Context, principal string, o PageOptions) (list
 	}
 	where, args := "principal = ?", []any{principal}
 	if o.ID != "" {
-		where += " AND (substr(id, 1, length(?)) = ? OR substr(id, -length(?)) = ?)"
+		where += " AND (substr(id, 1, length(?)) = ? OR substr(id, length(id) + 1 - length(?)) = ?)"
 		args = append(args, o.ID, o.ID, o.ID, o.ID)
 	}
 	if o.After != "" {
@@ -91,7 +91,7 @@ func (s *Store) Page(ctx context.Context, principal string, o PageOptions) (list
 	if more > 0 {
 		more++
 	}
-	found, err := s.conversations(ctx, doing, where+" ORDER BY updated_at DESC, created_at DESC, id LIMIT ?", append(args, more)...)
+	found, err := s.conversations(ctx, doing, where+" ORDER BY updated_at DESC, created_at DESC, id LIMIT ?", append(args, sqlite.Limit(more))...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -142,10 +142,10 @@ func (s *Store) sum(ctx context.Context, list []Totals) error {
 		to    []any
 		add   func(*Totals)
 	}{
-		{"SELECT conversation_id, count(*), sum(cut_by <> '') FROM tool_calls WHERE principal = ? AND " + in + " AND substr(code, 1, 10) <> 'malformed:' GROUP BY 1",
+		{"SELECT conversation_id, count(*), count(*) FILTER (WHERE cut_by <> '') FROM tool_calls WHERE principal = ? AND " + in + " AND substr(code, 1, 10) <> 'malformed:' GROUP BY 1",
 			[]any{&id, &x.Calls, &x.Cut}, func(c *Totals) { c.Calls, c.Cut = x.Calls, x.Cut }},
 		{`SELECT conversation_id, sum(n), sum(stored_bytes) FROM (SELECT conversation_id, text_id, count(*) AS n FROM tool_result_archive
-			WHERE principal = ? AND ` + in + " AND pruned_at IS NULL GROUP BY 1, 2) JOIN result_texts ON id = text_id GROUP BY 1",
+			WHERE principal = ? AND ` + in + " AND pruned_at IS NULL GROUP BY 1, 2) AS own JOIN result_texts ON id = text_id GROUP BY 1",
 			[]any{&id, &x.Archives, &x.ArchiveBytes}, func(c *Totals) { c.Archives, c.ArchiveBytes = x.Archives, x.ArchiveBytes }},
 	} {
 		if err := s.db.Each(ctx, part.query, args, func(row sqlite.Row) error {

@@ -47,7 +47,7 @@ func (s *Store) Traces(ctx context.Context, sc archive.Scope, limit int) (list [
 		limit = DefaultTraces
 	}
 	err = s.db.Each(ctx, traceSQL+" AND (t.conversation_id = ? OR ?) ORDER BY t.id DESC LIMIT ?",
-		[]any{sc.Principal, sc.Conversation, sc.Conversation == "", limit}, func(row sqlite.Row) error {
+		[]any{sc.Principal, sc.Conversation, sc.Conversation == "", sqlite.Limit(limit)}, func(row sqlite.Row) error {
 			t, err := scanTrace(row)
 			list = append(list, t)
 			return err

@@ -68,16 +68,6 @@ func (b *Batch) stmt(s *Statement) *sql.Stmt {
 	return b.stmts[s.index]
 }
 
-// Insert runs a statement that inserts a row, and returns the row's id.
-func (b *Batch) Insert(s *Statement, args ...any) (id int, err error) {
-	res, err := b.stmt(s).Exec(args...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.LastInsertId()
-	return int(n), err
-}
-
 // Exec runs a statement and returns the number of rows it changed.
 func (b *Batch) Exec(s *Statement, args ...any) (rows int64, err error) {
 	res, err := b.stmt(s).Exec(args...)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 )
 
@@ -42,6 +43,14 @@ func (db *DB) Each(ctx context.Context, query string, args []any, f func(Row) er
 		}
 	}
 	return rows.Err()
+}
+
+// Limit returns the argument of a LIMIT: a negative number of rows means all.
+func Limit(n int) int {
+	if n < 0 {
+		return math.MaxInt64 / 2 // an offset may be added to it
+	}
+	return n
 }
 
 // Truncate rounds a time to the milliseconds in UTC that a column stores. The zero

@@ -67,7 +67,8 @@ func save(ctx context.Context, db *sqlite.DB, digest string, a answer) error {
 	if err := drop(ctx, db, digest, a.tool); err != nil {
 		return err
 	}
-	_, err := db.ExecContext(ctx, "INSERT OR REPLACE INTO tool_questions (digest, tool, model, asked_at, questions) VALUES (?, ?, ?, ?, ?)",
+	_, err := db.ExecContext(ctx, "INSERT INTO tool_questions (digest, tool, model, asked_at, questions) VALUES (?, ?, ?, ?, ?) "+
+		"ON CONFLICT (digest) DO UPDATE SET tool = excluded.tool, model = excluded.model, asked_at = excluded.asked_at, questions = excluded.questions",
 		digest, a.tool, a.model, a.asked.UnixMilli(), questions)
 	return err
 }
@@ -114,7 +115,8 @@ func saveVector(ctx context.Context, db *sqlite.DB, digest string, v stored, now
 	if err := drop(ctx, db, digest, v.tool); err != nil {
 		return err
 	}
-	_, err := db.ExecContext(ctx, "INSERT OR REPLACE INTO tool_vectors (digest, tool, model, made_at, vector) VALUES (?, ?, ?, ?, ?)",
+	_, err := db.ExecContext(ctx, "INSERT INTO tool_vectors (digest, tool, model, made_at, vector) VALUES (?, ?, ?, ?, ?) "+
+		"ON CONFLICT (digest) DO UPDATE SET tool = excluded.tool, model = excluded.model, made_at = excluded.made_at, vector = excluded.vector",
 		digest, v.tool, v.model, now.UnixMilli(), v.values)
 	return err
 }
