@@ -7,13 +7,16 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
 
-// An edit puts something in the place of the bytes from at to before end of a
-// body; there may be none.
+// An edit puts something in the place of the bytes from at to before end of a body; there may
+// be none. A body can have millions of edits, so each is short.
 type edit struct {
-	at, end int
-	what    change
-	n       uint32
+	at   uint32
+	size uint8 // of the bytes
+	what change
+	n    uint32
 }
+
+func (x edit) end() uint32 { return x.at + uint32(x.size) }
 
 type change byte
 
@@ -33,12 +36,12 @@ const (
 
 // apply writes a body with its edits.
 func (e *encoder) apply(out []byte, b body) []byte {
-	return e.span(out, b, b.edits, 0, len(b.bytes), 0)
+	return e.span(out, b, b.edits, 0, uint32(len(b.bytes)), 0)
 }
 
 // span writes a part of a body with the edits in it. Labels that are edited
 // count more blocks.
-func (e *encoder) span(out []byte, b body, edits []edit, from, to int, more uint32) []byte {
+func (e *encoder) span(out []byte, b body, edits []edit, from, to, more uint32) []byte {
 	for i, x := range edits {
 		out = append(out, b.bytes[from:x.at]...)
 		switch x.what {
@@ -49,7 +52,7 @@ func (e *encoder) span(out []byte, b body, edits []edit, from, to int, more uint
 		default:
 			out = e.change(out, b, x)
 		}
-		from = x.end
+		from = x.end()
 	}
 	return append(out, b.bytes[from:to]...)
 }
@@ -76,7 +79,7 @@ func (e *encoder) change(c code, b body, x edit) code {
 		return c.op(wasmcheck.OpCall, e.spend)
 	case growth:
 		if e.grow == 0 {
-			return append(c, b.bytes[x.at:x.end]...)
+			return append(c, b.bytes[x.at:x.end()]...)
 		}
 		return c.op(wasmcheck.OpCall, e.grow)
 	case groups:
@@ -115,7 +118,7 @@ func (e *encoder) change(c code, b body, x edit) code {
 const wraps = 3
 
 // loopHead is where the loop's type ends.
-func loopHead(b []byte, at int) int {
+func loopHead(b []byte, at uint32) uint32 {
 	for at++; b[at] >= 0x80; at++ {
 		continue
 	}

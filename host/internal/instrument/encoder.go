@@ -280,7 +280,7 @@ func (e *encoder) encodeCode() error {
 		changed = e.apply(changed[:0], b)
 		out = append(binary.AppendUvarint(out, uint64(len(changed))), changed...)
 		if len(out) > mostGrowth*len(old)+smallGrowth {
-			return fmt.Errorf("its code would grow to more than %d times its size", mostGrowth)
+			return errGrowth
 		}
 	}
 	for _, f := range e.functions {

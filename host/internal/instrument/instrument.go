@@ -75,6 +75,8 @@ const (
 	smallGrowth = 64 << 10
 )
 
+var errGrowth = fmt.Errorf("its code would grow to more than %d times its size", mostGrowth)
+
 // Rewrite instruments a checked module. It only appends, so indices of the module
 // keep their meaning; package wasmcheck has checked all indices in the code against
 // the module's own counts, so an invalid module does not become valid. If it returns

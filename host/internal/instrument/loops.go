@@ -6,19 +6,19 @@ import "github.com/weirhost/weir/host/internal/wasmcheck"
 // written.
 type loops struct {
 	report *wasmcheck.Report
-	all    []loop // in the order of their heads
-	open   []int  // for each open block the loop that it is; -1: none
-	inner  int    // the innermost open loop; -1: none
+	all    []loop  // in the order of their heads
+	open   []int32 // for each open block the loop that it is; -1: none
+	inner  int32   // the innermost open loop; -1: none
 }
 
-// loop is one of them.
+// loop is one of them. A function can have millions, so each is short.
 type loop struct {
-	turns bool // something branches back to its head
-	calls int  // how many calls are in it
-	takes bool // it has parameters, which are on the stack at its head
-	holds bool // there are loops in it
-	bytes int  // its length
-	outer int  // the loop around it; -1: none
+	turns bool  // something branches back to its head
+	takes bool  // it has parameters, which are on the stack at its head
+	holds bool  // there are loops in it
+	calls int32 // how many calls are in it
+	bytes int32 // its length
+	outer int32 // the loop around it; -1: none
 }
 
 // counted says that the loop counts its turns in a local.
@@ -26,7 +26,7 @@ func (l loop) counted() bool { return l.turns && !l.takes }
 
 // weight is the cost of a turn, in turns of the shortest loops.
 func (l loop) weight() int {
-	return max(1, min(l.bytes+callWeight*l.calls, straight)/turnBytes)
+	return max(1, min(int(l.bytes)+callWeight*int(l.calls), straight)/turnBytes)
 }
 
 // copies is how often the loop's body is repeated, so that a short loop does not
@@ -51,8 +51,8 @@ func (l *loops) read(b *wasmcheck.Body) {
 			if l.inner >= 0 {
 				l.all[l.inner].holds = true
 			}
-			l.all = append(l.all, loop{takes: l.takes(b), bytes: -b.At, outer: l.inner})
-			l.inner = len(l.all) - 1
+			l.all = append(l.all, loop{takes: l.takes(b), bytes: int32(-b.At), outer: l.inner})
+			l.inner = int32(len(l.all) - 1)
 			l.open = append(l.open, l.inner)
 		case wasmcheck.OpEnd:
 			if n := l.open[len(l.open)-1]; n >= 0 {
@@ -74,9 +74,9 @@ func (l *loops) read(b *wasmcheck.Body) {
 }
 
 // end closes a loop.
-func (l *loops) end(n, at int) {
+func (l *loops) end(n int32, at int) {
 	x := l.all[n]
-	l.all[n].bytes += at
+	l.all[n].bytes += int32(at)
 	if l.inner = x.outer; x.outer >= 0 {
 		l.all[x.outer].calls += x.calls
 	}

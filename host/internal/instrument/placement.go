@@ -29,6 +29,9 @@ const (
 	turnBytes = 32
 )
 
+// payBytes and loopBytes are what a payment and a counted loop add to the code, at least.
+const payBytes, loopBytes = 16, 28
+
 // mostLocals is how many locals engines let a function have.
 const mostLocals = 50_000
 
@@ -53,6 +56,7 @@ type placement struct {
 	count  bool // there is a local to count with
 	edits  []edit
 	checks int
+	grown  int // bytes that the edits add, at least
 	frames []frame
 	way    int // the longest way from the last payment to here
 
@@ -81,12 +85,12 @@ func newPlacement(b *wasmcheck.Body, all []loop, stop bool) *placement {
 	for _, l := range all {
 		if l.counted() {
 			p.count = b.Locals < mostLocals
-			longest = max(longest, l.bytes)
+			longest = max(longest, int(l.bytes))
 		}
 	}
 	if p.stop && p.count {
 		n, size := number(b.Bytes)
-		p.edits = append(p.edits, edit{0, size, groups, n + 1}, edit{b.Start, b.Start, counter, turns(freeTurns, longest)})
+		p.edits = append(p.edits, edit{0, uint8(size), groups, n + 1}, edit{uint32(b.Start), 0, counter, turns(freeTurns, longest)})
 	}
 	return p
 }
@@ -100,14 +104,14 @@ func turns(short, bytes int) uint32 {
 func (p *placement) step(b *wasmcheck.Body) {
 	if !p.stop {
 		if b.Op == wasmcheck.OpMemoryGrow {
-			p.edits = append(p.edits, edit{b.At, b.End, growth, 0})
+			p.edits = append(p.edits, edit{uint32(b.At), uint8(b.End - b.At), growth, 0})
 		}
 		return
 	}
 	switch b.Op {
 	case wasmcheck.OpMemoryGrow:
 		p.stretch(b.At)
-		p.edits = append(p.edits, edit{b.At, b.End, growth, 0})
+		p.edits = append(p.edits, edit{uint32(b.At), uint8(b.End - b.At), growth, 0})
 	case wasmcheck.OpMisc:
 		if n := b.Number(); n == wasmcheck.MiscMemoryInit || n >= wasmcheck.MiscMemoryCopy && n != wasmcheck.MiscElemDrop && n != wasmcheck.MiscTableSize {
 			p.stretch(b.At)
@@ -122,13 +126,14 @@ func (p *placement) step(b *wasmcheck.Body) {
 
 // pay puts a payment at a place.
 func (p *placement) pay(at int) {
-	p.add(edit{at, at, pay, step})
+	p.add(edit{at: uint32(at), what: pay, n: step})
+	p.grown += payBytes
 	p.way = 0
 }
 
 // stretch pays before an instruction that works on a stretch of something.
 func (p *placement) stretch(at int) {
-	p.add(edit{at, at, spend, 0})
+	p.add(edit{at: uint32(at), what: spend})
 	p.way = 0
 }
 
@@ -196,10 +201,11 @@ func (p *placement) loop(b *wasmcheck.Body) {
 		f.counted = true
 		f.wrapped += wraps
 		f.turns = uint32(turnsPrice / l.weight())
-		p.edits = append(p.edits, edit{b.At, b.At, opening, 0})
-		p.add(edit{b.End, b.End, turn, 0})
+		p.edits = append(p.edits, edit{at: uint32(b.At), what: opening})
+		p.add(edit{at: uint32(b.End), what: turn})
+		p.grown += loopBytes
 		if n := l.copies(); n > 1 {
-			p.edits = append(p.edits, edit{b.End, b.End, repeat, n - 1})
+			p.edits = append(p.edits, edit{uint32(b.End), 0, repeat, n - 1})
 		}
 		p.way = 0
 	default:
@@ -215,7 +221,7 @@ func (p *placement) branch(b *wasmcheck.Body) {
 		f.way = max(f.way, p.way)
 		if more := p.frames[top].wrapped - f.wrapped; more > 0 {
 			_, size := number(b.Bytes[at:])
-			p.edits = append(p.edits, edit{at, at + size, label, n + uint32(more)})
+			p.edits = append(p.edits, edit{uint32(at), uint8(size), label, n + uint32(more)})
 		}
 	}
 }
@@ -225,7 +231,7 @@ func (p *placement) end(b *wasmcheck.Body) {
 	f := p.frames[top]
 	p.frames = p.frames[:top]
 	if f.counted {
-		p.edits = append(p.edits, edit{b.End, b.End, closing, f.turns})
+		p.edits = append(p.edits, edit{uint32(b.End), 0, closing, f.turns})
 	}
 	if f.op == wasmcheck.OpLoop {
 		return // who branches to it goes back
@@ -247,7 +253,7 @@ func (p *placement) leave(depth, at int) {
 // finish returns the edits in their order.
 func (p *placement) finish() []edit {
 	if p.calls {
-		p.add(edit{p.place, p.place, pay, step})
+		p.add(edit{uint32(p.place), 0, pay, step})
 		slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	}
 	return p.edits

@@ -12,6 +12,7 @@ type survey struct {
 	obstacles []string
 	written   []bool // the globals that code sets
 	checks    int
+	grown     int // bytes that the edits add, at least
 }
 
 // body is one function's code and what happens to it.
@@ -31,6 +32,12 @@ func examine(r *wasmcheck.Report, o Options) (*survey, error) {
 	s.imports(r)
 	open := exported(r, o)
 	turns := &loops{report: r}
+	most := smallGrowth
+	for _, sec := range r.Sections {
+		if sec.ID == wasmcheck.SectionCode {
+			most += (mostGrowth - 1) * len(sec.Body)
+		}
+	}
 	for b, err := range r.Bodies() {
 		if err != nil {
 			return nil, err
@@ -41,14 +48,17 @@ func examine(r *wasmcheck.Report, o Options) (*survey, error) {
 		}
 		p := newPlacement(b, turns.all, o.Stop)
 		if open[len(s.bodies)] {
-			p.edits = append(p.edits, edit{b.Start, b.Start, use, 0})
+			p.edits = append(p.edits, edit{at: uint32(b.Start), what: use})
 		}
 		for b.Next() {
 			s.note(b)
-			p.step(b)
+			if p.step(b); s.grown+p.grown > most {
+				return nil, errGrowth
+			}
 		}
 		edits := p.finish()
 		s.checks += p.checks
+		s.grown += p.grown
 		s.bodies = append(s.bodies, body{b.Bytes, edits, uint32(b.Locals)})
 	}
 	return s, nil
