@@ -49,17 +49,20 @@ func (s *scan) unsettled(c reading, old *Plugin, broken bool) bool {
 		return false
 	}
 	// A refused plugin already had its grace period. It waits only during a write.
-	return s.opt.InFlux(c.source, broken && !s.opt.Previous.refused(c.source))
+	return s.opt.InFlux(c.source, broken && s.opt.Previous.refused(c.source) == nil)
 }
 
-// refused reports whether the snapshot refuses the plugin of a source. Refused is
-// sorted by it.
-func (s *Snapshot) refused(source string) bool {
+// refused returns why the snapshot refuses the plugin of a source; nil: it does not. Refused
+// is sorted by it.
+func (s *Snapshot) refused(source string) *Refusal {
 	if s == nil {
-		return false
+		return nil
 	}
-	_, found := slices.BinarySearchFunc(s.Refused, source, func(r Refusal, source string) int { return cmp.Compare(r.Source, source) })
-	return found
+	i, found := slices.BinarySearchFunc(s.Refused, source, func(r Refusal, source string) int { return cmp.Compare(r.Source, source) })
+	if !found {
+		return nil
+	}
+	return &s.Refused[i]
 }
 
 // Writing reports whether the files of a source are still being written.

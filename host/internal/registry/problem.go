@@ -93,6 +93,8 @@ type Refusal struct {
 	WasmSHA256 string
 	// ListFailed reports that the request for the tool list failed.
 	ListFailed bool
+
+	manifest string // its digest, if the reason is in that text alone
 }
 
 // Why returns the first reason on one line, with the number of further ones.

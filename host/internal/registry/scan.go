@@ -313,6 +313,9 @@ func (s *scan) open(c candidate) reading {
 		problems[i] = problems[i].sanitize()
 	}
 	if p != nil && len(errorsOf(problems)) > 0 {
+		if p.WasmPath != "" || len(p.made.beside) > 0 {
+			p.ManifestSHA256 = "" // it is not the text alone
+		}
 		p.made = made{} // all that were read are in memory until the last is
 	}
 	return reading{candidate: c, plugin: p, problems: problems}
@@ -320,24 +323,18 @@ func (s *scan) open(c candidate) reading {
 
 // openAll opens candidates, several at a time, until ctx ends.
 func (s *scan) openAll(ctx context.Context, all []candidate) []reading {
-	found, opened := make([]reading, len(all)), make([]bool, len(all))
+	found := make([]reading, len(all))
 	var next atomic.Int64
 	var readers sync.WaitGroup
 	for range min(maxReaders, runtime.GOMAXPROCS(0), len(all)) {
 		readers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(all)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				found[i], opened[i] = s.open(all[i]), true
+				found[i] = s.open(all[i])
 			}
 		})
 	}
 	readers.Wait()
-	out := found[:0]
-	for i, r := range found {
-		if opened[i] {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.DeleteFunc(found, func(r reading) bool { return r.source == "" }) // not opened
 }
 
 // maxReaders bounds the modules in memory at the same time.
@@ -394,6 +391,7 @@ func (s *scan) classify(c reading) {
 		r := Refusal{Name: c.name, Place: c.name, Source: c.source, Folder: c.folder, Problems: bad, ListFailed: c.listFailed}
 		if p != nil {
 			r.Name, r.WasmSHA256 = strings.Clone(cmp.Or(p.Manifest.Name, c.name)), p.WasmSHA256
+			r.manifest = p.ManifestSHA256
 		}
 		r.Gone = p != nil && p.WasmPath != "" && !exists(p.WasmPath)
 		s.snap.Refused = append(s.snap.Refused, r)
@@ -445,6 +443,9 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	}
 	made := made{manifest: text, beside: map[string][]byte{}}
 	sum := digest(text)
+	if old := s.opt.Previous.refused(c.source); old != nil && old.manifest == sum { // parsing it costs 30 ns a byte
+		return &Plugin{Manifest: Manifest{Name: old.Name}, Source: c.source, ManifestSHA256: sum}, old.Problems
+	}
 	m, problems := parse(c.source, text, s.opt.Index.Sound(sum), func(name string) ([]byte, error) {
 		b, err := beside(c.source, name)
 		if err == nil {
