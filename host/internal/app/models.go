@@ -171,12 +171,16 @@ func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
 
 // findModels looks for servers and keys that a configuration could use.
 func (a *App) findModels(ctx context.Context) []provider.Found {
-	return FindModels(ctx, a.env.lookup, a.options.Source.Getenv("WEIR_NO_PROBE") != "")
+	return FindModels(ctx, a.env.lookup, a.options.Source.Getenv("WEIR_NO_PROBE") != "", pagePatience)
 }
+
+// pagePatience is how long the page looks for servers. It does not look again, and a busy
+// machine needs longer than a command may wait.
+const pagePatience = 3 * time.Second
 
 // FindModels looks for servers on this machine that answer, unless local is to be left
 // alone, and for keys among the variables.
-func FindModels(ctx context.Context, env config.Lookup, leaveLocal bool) []provider.Found {
+func FindModels(ctx context.Context, env config.Lookup, leaveLocal bool, timeout time.Duration) []provider.Found {
 	bases := map[string]string{}
 	if leaveLocal { // tests, and people whose other servers listen there
 		for _, p := range provider.Presets() {
@@ -185,7 +189,7 @@ func FindModels(ctx context.Context, env config.Lookup, leaveLocal bool) []provi
 			}
 		}
 	}
-	return provider.Probe(ctx, provider.ProbeOptions{BaseURLs: bases, Getenv: func(name string) string {
+	return provider.Probe(ctx, provider.ProbeOptions{BaseURLs: bases, Timeout: timeout, Getenv: func(name string) string {
 		v, _ := env(name)
 		return v
 	}})

@@ -90,7 +90,7 @@ func (c *Commands) List(ctx context.Context) error {
 }
 
 func (c *Commands) probe(ctx context.Context, env config.Lookup) []provider.Found {
-	return app.FindModels(ctx, env, c.Getenv("WEIR_NO_PROBE") != "")
+	return app.FindModels(ctx, env, c.Getenv("WEIR_NO_PROBE") != "", 0)
 }
 
 func (c *Commands) tellFound(w io.Writer, found []provider.Found) {
