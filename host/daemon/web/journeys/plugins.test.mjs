@@ -21,6 +21,7 @@ test('approving a plugin grants what it asks for', async () => {
   await weir.stranger('reader', ['one.example']);
   const page = await world.visit();
   const dialog = await review(page, 'reader');
+  await dialog.getByText(/lines · at most 30 s and 128\s?MiB of memory$/).waitFor();
   await dialog.getByRole('button', { name: 'Approve…' }).click();
   await dialog.getByRole('checkbox', { name: /one\.example/ }).check();
   await dialog.getByRole('button', { name: 'Yes, let it run' }).click();

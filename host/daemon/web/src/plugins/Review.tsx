@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { PluginAsk, PluginDifference, PluginInfo, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
-import { num, size, moment } from "../core/format";
+import { num, seconds, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
 import { to } from "../core/route";
 import { family, lang, t } from "../core/words";
@@ -154,7 +154,7 @@ function Tools({ v }: { v: PluginVersion }) {
           <li key={spec.name}>
             <code>{spec.name}</code> {effect && <small>{family(`effect_${effect}`)}</small>}
             <p><Foreign text={(lang.value === "zh" && spec.description_zh) || spec.description} /></p>
-            <small>{t("toolShows", { chars: num(effective.max_chars), lines: num(effective.max_lines) })}</small>
+            <small>{t("toolShows", { chars: num(effective.max_chars), lines: num(effective.max_lines), time: seconds((effective.timeout || 0) / 1e6), memory: effective.memory || "–" })}</small>
           </li>
         ))}
       </ul>

@@ -36,7 +36,7 @@ export const plugins = {
   kind_limits: ["Limits of", "限制："],
   kind_conduct: ["Conduct of", "行为："],
   kind_examples: ["Examples of", "示例："],
-  toolShows: ["{chars} characters · {lines} lines", "{chars} 字符 · {lines} 行"],
+  toolShows: ["{chars} characters · {lines} lines · at most {time} s and {memory} of memory", "{chars} 字符 · {lines} 行 · 至多 {time} 秒、{memory} 内存"],
   files: ["Files and digests", "文件与摘要"],
   history: ["Approved versions", "已批准的版本"],
   inForce: ["in force", "生效中"],
