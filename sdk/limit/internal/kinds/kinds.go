@@ -88,8 +88,8 @@ var compiled = sync.OnceValue(func() *rules {
 // How much of a text is searched, the longest line, and how many lines: what a
 // person looks for is short, and rare.
 const (
-	mostBytes = 8 << 20 // of a text that is searched whole
-	reach     = 1 << 20 // at each end of a longer one
+	mostBytes = 8<<20 + 4<<10 // of a text that is searched whole: what a host keeps of one, and its sentence about the rest
+	reach     = 1 << 20       // at each end of a longer one
 	longest   = 2000
 	mostLines = 8000
 	late      = 1 << 20 // of the end, for the second half of them
