@@ -87,7 +87,7 @@ test('Enter sends, but not while an input method composes', async () => {
 
 test('what is said aloud are whole sentences', async () => {
   const rest = pending();
-  model.says = () => ['One half', ' of it. An', rest.promise];
+  model.says = () => ['One **half**', ' of `it`. An', rest.promise];
   const page = await world.visit(), said = page.locator('[aria-live=polite] p');
   await ask(page, 'Speak!');
   await said.getByText('One half of it.', { exact: true }).waitFor();
@@ -208,6 +208,11 @@ test('a conversation that is opened again shows what the model read then', async
   await card.waitFor();
   const again = await told();
   for (const key of Object.keys(live)) assert.deepEqual(again[key], live[key], key);
+  await page.emulateMedia({ forcedColors: 'active' });
+  const paint = (selector) => page.locator(selector).first().evaluate((n) => getComputedStyle(n).backgroundColor);
+  assert.notEqual(await paint('.call .map .through'), await paint('.call .map'), 'the map shows in the colours that a person has forced');
+  assert.equal(await paint('.legend .p-results'), await paint('.stack .p-results'), 'and so does what the model sees');
+  await page.emulateMedia({ forcedColors: 'none' });
 });
 
 test('a failed call that is opened again says why, as it did live', async () => {

@@ -114,8 +114,8 @@ path = "./strangers"
     Object.assign(weir, { port, url, token, address: `${url}#token=${token}` });
   };
   weir.stop = async (signal = 'SIGKILL') => { weir.process.kill(signal); await weir.ended; };
-  weir.api = async (path, options = {}) => {
-    const res = await fetch(weir.url + path, { ...options, headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' } });
+  weir.api = async (path, options = {}, token = weir.token) => {
+    const res = await fetch(weir.url + path, { ...options, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } });
     assert.ok(res.ok, `${path}: ${res.status} ${res.ok || await res.clone().text()}`);
     return res.json();
   };

@@ -5,6 +5,9 @@ import { signal } from "@preact/signals";
 export const said = signal<{ id: number; text: string }[]>([]);
 let waiting = "", count = 0;
 
+// plain leaves out the marks of Markdown, which would be read one by one.
+const plain = (text: string): string => text.replace(/^[ \t]*(?:```.*|[-|: \t]{3,}$|#+ |> |[-*+] )/gm, "").replace(/!?\[([^\]]*)\]\(\S*\)/g, "$1").replace(/\*\*|[`|]/g, "").trim();
+
 // hear adds a piece of text; what is a sentence by now is said.
 export function hear(text: string): void {
   waiting += text;
@@ -14,9 +17,11 @@ export function hear(text: string): void {
 
 // say says what has been heard up to a character.
 export function say(upTo = waiting.length): void {
-  const text = waiting.slice(0, upTo).trim();
+  const id = ++count, text = plain(waiting.slice(0, upTo));
   waiting = waiting.slice(upTo);
-  if (text) said.value = [...said.value, { id: ++count, text }].slice(-6);
+  if (!text) return;
+  said.value = [...said.value, { id, text }];
+  setTimeout(() => { said.value = said.value.filter((s) => s.id !== id); }, 60_000); // later it would be read as a part of the page
 }
 
 // tell says a sentence.

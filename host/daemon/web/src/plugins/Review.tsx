@@ -4,13 +4,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { PluginAsk, PluginDifference, PluginInfo, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
-import { num, seconds, size, moment } from "../core/format";
+import { seconds, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
 import { to } from "../core/route";
 import { family, lang, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Foreign } from "../parts/Foreign";
 import { useAsked } from "../parts/use";
+import { bound } from "../tools/Tools";
 import { Confirm, type Wish } from "./Confirm";
 
 const path = (name: string, what = "") => `api/plugins/${encodeURIComponent(name)}${what}`;
@@ -154,7 +155,7 @@ function Tools({ v }: { v: PluginVersion }) {
           <li key={spec.name}>
             <code>{spec.name}</code> {effect && <small>{family(`effect_${effect}`)}</small>}
             <p><Foreign text={(lang.value === "zh" && spec.description_zh) || spec.description} /></p>
-            <small>{t("toolShows", { chars: num(effective.max_chars), lines: num(effective.max_lines), time: seconds((effective.timeout || 0) / 1e6), memory: effective.memory || "–" })}</small>
+            <small>{bound(effective)} · {t("toolShows", { time: seconds((effective.timeout || 0) / 1e6), memory: effective.memory || "–" })}</small>
           </li>
         ))}
       </ul>

@@ -28,20 +28,20 @@ function Row({ k, at, more }: { k: SettingKey; at: string[]; more?: ComponentChi
 // modelsOf are the names of models, for a key that names one.
 const modelsOf = (key: string[]): string[] | null => (key.at(-1) === "model" && /^agents?$/.test(key[0]) ? ["demo", ...Object.keys((valueOf(["models"]) as object | undefined) || {}).filter((n) => n !== "demo")] : null);
 
-// known options of keys whose type is text.
+// options are those of keys whose type is text, by the whole key or its last part.
 const options: Record<string, string[]> = {
-  strategy: ["head_tail", "head_only", "tail_only", "json", "summarize"], mode: ["auto", "native", "prompt"], locale: ["auto", "en", "zh"], archive: ["auto", "always", "never"],
+  "approvals.default": ["ask", "allow", "deny"], "approvals.network": ["auto", "ask", "allow", "deny"], strategy: ["head_tail", "head_only", "tail_only", "json", "summarize"], mode: ["auto", "native", "prompt"], locale: ["auto", "en", "zh"], archive: ["auto", "always", "never"],
 };
 
 function Input({ id, k, value, locked, put }: { id: string; k: SettingKey; value: unknown; locked: boolean; put: (value: unknown) => void }) {
-  const common = { id, disabled: locked, "aria-describedby": `${id}-help` }, last = (k.key || []).at(-1) || "";
-  const names = modelsOf(k.key || []);
-  const leave = { value: "", text: t("asDefault") };
-  if (k.type === "boolean" || (k.type === "string" && (names || options[last]))) {
-    const list = k.type === "boolean" ? ["true", "false"] : names || options[last];
+  const common = { id, disabled: locked, "aria-describedby": `${id}-help` }, path = k.key || [];
+  const listed = options[path.join(".")] || options[path.at(-1) || ""];
+  const names = modelsOf(path);
+  if (k.type === "boolean" || (k.type === "string" && (names || listed))) {
+    const list = k.type === "boolean" ? ["true", "false"] : names || listed;
     return (
       <select {...common} onChange={(e) => put(e.currentTarget.value === "" ? null : k.type === "boolean" ? e.currentTarget.value === "true" : e.currentTarget.value)}>
-        <option value="">{leave.text}</option>
+        <option value="">{t("asDefault")}</option>
         {list.map((o) => <option key={o} value={o} selected={String(value) === o}>{o}</option>)}
       </select>
     );

@@ -1,7 +1,9 @@
 // The settings of the daemon: tools.toml is their one source. Changes gather, are shown as
 // a difference of that file, and are written together.
+import type { ComponentChild } from "preact";
 import type { HealthReport } from "../api";
 import { getJSON, told } from "../core/daemon";
+import { clock } from "../core/format";
 import { pulse } from "../core/pulse";
 import { route, to } from "../core/route";
 import { chosenTheme, type Theme, theme } from "../core/theme";
@@ -53,31 +55,27 @@ export function Settings() {
   );
 }
 
+// own are the sections that are more than rows of keys.
+const own: Record<string, () => ComponentChild> = { models: Models, limits: Limits, agents: Agents, approvals: Approvals, archive: Archive, users: People, health: Health, looks: Looks, powers: Powers };
+
 function Section({ name }: { name: string }) {
-  switch (name) {
-    case "models": return <Models />;
-    case "limits": return <Limits />;
-    case "health": return <Health />;
-    case "looks": return <Looks />;
-    case "agents": return <Agents />;
-    case "approvals": return <Approvals />;
-    case "archive": return <Archive />;
-    case "users": return <People />;
-    case "powers": return <Powers />;
-  }
+  const Own = own[name];
+  if (Own) return <Own />;
   const keys = (known.value!.schema.keys || []).filter((k) => sections[name].includes(k.key?.[0] || ""));
   return <Rows keys={keys} names={Object.keys((known.value!.now[name] as object | undefined) || {})} />;
 }
 
 function Health() {
-  const { data, problem, again } = useAsked(() => getJSON<HealthReport>("api/doctor"), []);
+  const { data, problem, again } = useAsked(() => getJSON<HealthReport>("api/doctor").then((report) => ({ ...report, at: new Date().toISOString() })), []);
+  const found = data?.findings || [], count = (status: string) => found.filter((f) => f.status === status).length;
+  const worst = (f: { status: string }) => ["fail", "warn", "note", "ok"].indexOf(f.status);
   return (
     <section>
       <div><Button onClick={again}>{t("checkAgain")}</Button></div>
       {problem && <ProblemBox alert message={told(problem)} />}
-      {!data && !problem && <p class="note">{t("loading")}</p>}
+      <p role="status" class="note">{data ? t("healthSum", { fail: count("fail"), warn: count("warn"), time: clock(data.at) }) : !problem && t("loading")}</p>
       <ul class="health">
-        {(data?.findings || []).map((f, i) => <li key={i} class={f.status}><b>{family(`health_${f.status}`)}</b> <span><small>{f.area}</small> <Foreign text={f.what} />{f.fix && <p class="note">→ <Foreign text={f.fix} /></p>}</span></li>)}
+        {found.toSorted((a, b) => worst(a) - worst(b)).map((f, i) => <li key={i} class={`is-${f.status}`}><b>{family(`health_${f.status}`)}</b> <span><small>{f.area}</small> <Foreign text={f.what} />{f.fix && <p class="note">→ <Foreign text={f.fix} /> {f.area === "plugins" && <a href={to("plugins")}>{t("view_plugins")}</a>}</p>}</span></li>)}
       </ul>
     </section>
   );

@@ -1,7 +1,7 @@
 // The tools that are ready: what each may do, what a model is shown of its results and
 // which limit decides that, what it has cost so far, and a form to try it.
 import { useSignal } from "@preact/signals";
-import type { PluginToolInfo, Stats, ToolList } from "../api";
+import type { PluginToolInfo, Stats, ToolLimits, ToolList } from "../api";
 import { getJSON, operator, told } from "../core/daemon";
 import { num } from "../core/format";
 import { pulse } from "../core/pulse";
@@ -45,7 +45,7 @@ function Row({ x: { spec, plugin, effective, chars_by: by }, here }: { x: Plugin
   return (
     <a href={to("tools", [spec.name])} class={here ? "here" : ""} aria-current={here ? "page" : undefined}>
       <span><code>{spec.name}</code> {plugin && plugin !== spec.name && <small>{plugin}</small>}</span>
-      <small>{t("toolLimit", { chars: num(effective.max_chars), lines: num(effective.max_lines), layer: family(`layer_${by || "default"}`) })}</small>
+      <small>{bound(effective)} · {t("toolLimit", { layer: family(`layer_${by || "default"}`) })}</small>
     </a>
   );
 }
@@ -74,6 +74,9 @@ function One({ x }: { x: PluginToolInfo }) {
     </>
   );
 }
+
+// bound is how much of a result is shown; 0 lines: any number.
+export const bound = (e: ToolLimits): string => [t("nCharacters", { n: num(e.max_chars) }), (e.max_lines || 0) > 0 ? t("nLines", { n: num(e.max_lines) }) : ""].filter(Boolean).join(" · ");
 
 // bounds are the rows of what a tool declares, what holds, and which layer decides it.
 function bounds(x: PluginToolInfo): string[][] {

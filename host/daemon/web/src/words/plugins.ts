@@ -1,7 +1,7 @@
 // Texts of plugins and tools: English, Chinese.
 export const plugins = {
   plugins: ["Plugins", "插件"],
-  pluginsHelp: ["Plugins provide the tools. A plugin of someone else that asks for permissions, and every change of a plugin, waits for your approval.", "工具由插件提供。他人的插件申请权限时，以及插件有任何改动时，都要等你批准。"],
+  pluginsHelp: ["Plugins provide the tools. Someone else's plugin that asks for permissions, and every change of a plugin, waits for your approval.", "工具由插件提供。他人的插件申请权限时，以及插件有任何改动时，都要等你批准。"],
   state_ready: ["ready", "可用"],
   state_waiting: ["waiting", "待批准"],
   state_refused: ["invalid", "无效"],
@@ -36,7 +36,7 @@ export const plugins = {
   kind_limits: ["Limits of", "限制："],
   kind_conduct: ["Conduct of", "行为："],
   kind_examples: ["Examples of", "示例："],
-  toolShows: ["{chars} characters · {lines} lines · at most {time} s and {memory} of memory", "{chars} 字符 · {lines} 行 · 至多 {time} 秒、{memory} 内存"],
+  toolShows: ["at most {time} s and {memory} of memory", "至多 {time} 秒、{memory} 内存"],
   files: ["Files and digests", "文件与摘要"],
   history: ["Approved versions", "已批准的版本"],
   inForce: ["in force", "生效中"],
@@ -58,7 +58,7 @@ export const plugins = {
   noTools: ["No tools are ready.", "没有可用的工具。"],
   findTool: ["Find tools by what they do", "按用途查找工具"],
   noToolFits: ["No tool fits; use other words.", "没有符合的工具，请换个说法。"],
-  toolLimit: ["{chars} characters · {lines} lines · by {layer}", "{chars} 字符 · {lines} 行 · 依据{layer}"],
+  toolLimit: ["by {layer}", "依据{layer}"],
   grant: ["Grant…", "授予…"],
   grant_path: ["see the folder", "查看文件夹"],
   grant_host: ["exchange data with the host", "与主机交换数据："],

@@ -1,7 +1,7 @@
 // Texts of scripts: English, Chinese.
 export const scripts = {
   view_scripts: ["Scripts", "脚本"],
-  scriptsHelp: ["Scripts that models and people have written: each calls tools, and returns what matters. One that waits for you goes on with your answer, after a restart too.", "由模型和人编写的脚本：每个脚本调用工具，只返回要点。等待您答复的脚本会在您答复后继续，重启后也一样。"],
+  scriptsHelp: ["Scripts of models and people: each calls tools, and returns what matters. One that waits for you goes on with your answer, after a restart too.", "由模型和人编写的脚本：每个脚本调用工具，只返回要点。等待您答复的脚本会在您答复后继续，重启后也一样。"],
   noScripts: ["There are no scripts yet.", "还没有脚本。"],
   allScripts: ["All scripts", "全部脚本"],
   scriptOf: ["Script of {time}", "{time} 的脚本"],

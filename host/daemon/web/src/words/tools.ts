@@ -21,7 +21,7 @@ export const tools = {
   wouldRead: ["What a model would read", "模型会读到的内容"],
   structured: ["Structured answer", "结构化结果"],
   costOf: ["its description: about {n} tokens in each request, by estimate", "其描述在每次请求中约占 {n} 词元（估算）"],
-  callsSoFar: ["{calls} calls, {cut} cut, {loaded} loaded back", "{calls} 次调用，{cut} 次被截断，{loaded} 次加载"],
+  callsSoFar: ["calls {calls}, cut {cut}, loaded back {loaded}", "{calls} 次调用，{cut} 次被截断，{loaded} 次加载"],
   itsPlugin: ["plugin {plugin}", "插件 {plugin}"],
   bounds: ["Bounds", "限制"],
   boundcol_bound: ["Bound", "限制"],
