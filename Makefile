@@ -20,9 +20,9 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # the linker may take that copy for all, and then races are seen where none are.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
 TRANSLATED = modernc.org/sqlite/lib
-COMPILER  = ssa/... backend/... frontend
+COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/frontend leb128 wasm/binary
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
-  echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(TRANSLATED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/engine/wazevo/%=-race=false))
+  echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(TRANSLATED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false))
 
 # A program that ends under the race detector waits a second for races by default.
 export GORACE ?= atexit_sleep_ms=20
@@ -89,25 +89,36 @@ PLAIN = ^TestEngines
 # minutes under the race detector and is tried without it.
 SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch)$$
 
-# What the race detector makes bigger is held to its true bounds without it. The tests
-# leave out go vet, which has just run over everything.
+# Both at a time: a package that waits for disks and processes leaves the processor to
+# others.
 .PHONY: test
 test: ready ## run every test, with the race detector where a C compiler is found
-	$(GO) vet ./...
-	$(GO) -C host/bench vet ./...
-	$(GO) -C host/bench test -vet=off $(RACE) -timeout 30m ./...
-ifeq ($(RACE),)
-	$(GO) test -vet=off -timeout 30m ./...
-else
-	$(GO) test -vet=off -timeout 30m $(ALONE)
-	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)' ./host/internal/hostile ./sdk/limit
-	$(GO) test -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
-	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
-endif
+	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched
 	@$(MAKE) --no-print-directory test-clients
 	@$(MAKE) --no-print-directory test-page
 ifeq ($(CI),true)
 	@$(MAKE) --no-print-directory vulncheck
+endif
+
+.PHONY: test-watched
+test-watched:
+	$(GO) -C host/bench test -vet=off $(RACE) -timeout 30m ./...
+ifeq ($(RACE),)
+	$(GO) test -vet=off -timeout 30m ./...
+else
+	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
+endif
+
+# What the race detector makes bigger is held to its true bounds without it. The tests
+# leave out go vet, which runs over everything.
+.PHONY: test-unwatched
+test-unwatched:
+	$(GO) vet ./...
+	$(GO) -C host/bench vet ./...
+ifneq ($(RACE),)
+	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)' ./host/internal/hostile ./sdk/limit
+	$(GO) test -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
+	$(GO) test -vet=off -timeout 30m $(ALONE)
 endif
 
 # Side by side: building waits for the processor, installing for the network.
