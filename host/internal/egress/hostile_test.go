@@ -210,6 +210,9 @@ func spellings(v string) map[string]string {
 	out["Python's JSON"] = strconv.QuoteToASCII(v)
 	out[".NET's JSON"] = strings.NewReplacer("+", `\u002B`, "&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "'", `\u0027`, `"`, `\u0022`).Replace(v)
 	out["mustache"] = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;", "/", "&#x2F;", "=", "&#x3D;").Replace(v)
+	for language, apostrophe := range map[string]string{"Python": "&#x27;", "PHP": "&#039;", ".NET": "&#39;", "PHP without the apostrophe": "'"} {
+		out[language+"'s HTML"] = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", apostrophe).Replace(v)
+	}
 	for n := range 4 {
 		for m := range 3 {
 			text := []byte(strings.Repeat("<", n) + v + strings.Repeat(">", m))
