@@ -93,6 +93,9 @@ func inWorkspace(workspace, folder string) (string, error) {
 	if in, err := filepath.Rel(root, dir); err != nil || !filepath.IsLocal(in) {
 		return "", msg.Usagef("", "%s is not in the workspace %s", folder, root).WithHint("`weir plugin approve NAME --path GUEST=DIR` grants any folder")
 	}
+	if config.Variable(dir) != "" { // ${X:-..}, the name of a folder, would lead out when the file is read
+		return "", msg.Usagef("rename the folder", "tools.toml would read a variable in the name %s", dir)
+	}
 	return dir, nil
 }
 

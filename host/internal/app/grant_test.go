@@ -13,7 +13,7 @@ func TestInWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := filepath.Join(base, "work")
-	for _, dir := range []string{"work/docs", "work-more", "secret"} {
+	for _, dir := range []string{"work/docs", "work/${X:-..}/secret", "work-more", "secret"} {
 		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestInWorkspace(t *testing.T) {
 	}
 	for folder, want := range map[string]string{
 		"": work, ".": work, "docs": filepath.Join(work, "docs"), "docs/../docs": filepath.Join(work, "docs"), filepath.Join(work, "docs"): filepath.Join(work, "docs"),
-		"..": "", "../secret": "", "../work-more": "", filepath.Join(base, "secret"): "", "link": "", "/": "", "missing": "", base: "",
+		"..": "", "../secret": "", "../work-more": "", filepath.Join(base, "secret"): "", "link": "", "${X:-..}/secret": "", "/": "", "missing": "", base: "",
 	} {
 		if got, err := inWorkspace(work, folder); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v; want %q", folder, got, err, want)
