@@ -79,6 +79,7 @@ var levels = map[string]int{
 	"host/internal/panics":           0,
 	"host/internal/jsonscan":         1,
 	"host/internal/lines":            0,
+	"host/internal/linediff":         0,
 	"host/internal/cpusched":         1,
 	"host/internal/shmring":          2,
 	"host/internal/confine":          1,
@@ -272,6 +273,7 @@ var allowed = map[string]map[string]string{
 		"github.com/BurntSushi/toml":       "tools.toml",
 		"github.com/coreos/go-systemd/v22": "readiness, reload and stop, told to systemd",
 	},
+	"host/internal/linediff": {"github.com/aymanbagabas/go-udiff": "the lines in which two texts differ"},
 	"host/plugintest": {
 		"github.com/BurntSushi/toml":       "cases",
 		"github.com/aymanbagabas/go-udiff": "a golden file and the text that came",

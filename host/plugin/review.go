@@ -37,8 +37,8 @@ type Version struct {
 // A Difference is one difference between two versions. Was is empty for what is
 // new, Is for what was removed.
 type Difference struct {
-	// Kind is version, source, module, manifest, description, power, setting,
-	// tool, schema, limits, conduct or examples.
+	// Kind is version, source, module, script, manifest, description, power,
+	// setting, tool, schema, limits, conduct or examples.
 	Kind string `json:"kind"`
 	// Name is that of the permission, the setting or the tool.
 	Name   string    `json:"name,omitempty"`
@@ -47,6 +47,10 @@ type Difference struct {
 	Reason tool.Text `json:"reason,omitzero"`
 	// Exceeds marks a permission that the earlier version did not ask for.
 	Exceeds bool `json:"wider,omitempty"`
+	// Lines are the lines that differ in a script, in place of Was and Is, as a unified
+	// diff without the lines around them: at most 64 KiB. MoreLines is how many follow.
+	Lines     string `json:"lines,omitempty"`
+	MoreLines int    `json:"more_lines,omitempty"`
 }
 
 // An ApprovedVersion is one entry of a plugin's history.

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/tomledit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -41,7 +42,7 @@ func (a *App) AddModel(ctx context.Context, found provider.Found, body api.Model
 	if err != nil {
 		return out, err
 	}
-	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: tomledit.Diff(t.text, after), Notes: []tool.Text{}}
+	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: linediff.Of(t.text, after), Notes: []tool.Text{}}
 	if out.InForce, out.Restart, err = a.preview(t, after); err != nil || body.DryRun {
 		return out, err
 	}

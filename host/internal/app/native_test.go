@@ -141,7 +141,7 @@ func TestFirstTimeoutBoundsATurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = loop.Run(ctx, nil, "hello")
-		if took := time.Since(begin); took < first || took > 2*first || err == nil || !strings.Contains(err.Error(), "said nothing for "+first.String()) {
+		if took := time.Since(begin); took < first || took > 10*time.Second || err == nil || !strings.Contains(err.Error(), "said nothing for "+first.String()) {
 			t.Errorf("%s: after %s: %v", p, took, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/settingkeys"
 	"github.com/weirhost/weir/host/internal/tomledit"
@@ -75,7 +76,7 @@ func (a *App) PatchSettings(ctx context.Context, match string, body api.Settings
 	if err != nil {
 		return out, err
 	}
-	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: tomledit.Diff(t.text, after), Notes: []tool.Text{}}
+	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: linediff.Of(t.text, after), Notes: []tool.Text{}}
 	if out.InForce, out.Restart, err = a.preview(t, after); err != nil {
 		return out, err
 	}

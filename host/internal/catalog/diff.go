@@ -3,10 +3,12 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/grant"
+	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -75,6 +77,39 @@ func factsOf(p *registry.Plugin) []fact {
 		}
 	}
 	return out
+}
+
+// maxDifference bounds the lines that are shown of a script, in bytes.
+const maxDifference = 64 << 10
+
+// scriptDifference says in which lines the scripts of two versions differ. It is empty if one
+// of them is a module, or if a file has changed since it was read.
+func scriptDifference(a, b *registry.Plugin) []plugin.Difference {
+	if !a.IsScript() || !b.IsScript() || a.WasmSHA256 == b.WasmSHA256 {
+		return nil
+	}
+	was, err := scriptOf(a)
+	is, err2 := scriptOf(b)
+	if err != nil || err2 != nil {
+		return nil
+	}
+	d := plugin.Difference{Kind: "script", Name: filepath.Base(b.WasmPath), Lines: linediff.Of(was, is)}
+	if len(d.Lines) > maxDifference {
+		shown := strings.LastIndexByte(d.Lines[:maxDifference], '\n') + 1
+		d.MoreLines = strings.Count(d.Lines[shown:], "\n")
+		d.Lines = d.Lines[:shown]
+	}
+	return []plugin.Difference{d}
+}
+
+// scriptOf returns the script of a plugin, without the map of its sources in the last line.
+func scriptOf(p *registry.Plugin) (string, error) {
+	files, _, err := p.Files()
+	text := strings.ToValidUTF8(string(files[filepath.ToSlash(filepath.Clean(p.Manifest.Wasm))]), "\uFFFD")
+	if last := strings.LastIndexByte(strings.TrimRight(text, "\r\n"), '\n') + 1; strings.HasPrefix(text[last:], "//# sourceMappingURL=") {
+		text = text[:last]
+	}
+	return text, err
 }
 
 // own returns a text that is the same in every language: the plugin's own words.

@@ -21,7 +21,7 @@ func (c *Catalog) Review(info plugin.Info, e *Entry) plugin.Review {
 		r.Pending = c.version(e.Offered)
 	}
 	if r.Serving != nil && r.Pending != nil {
-		r.Changes = differences(e.Plugin, e.Offered)
+		r.Changes = append(differences(e.Plugin, e.Offered), scriptDifference(e.Plugin, e.Offered)...)
 		if r.Serving.Source != r.Pending.Source {
 			r.Changes = append(r.Changes, plugin.Difference{Kind: "source", Was: own(r.Serving.Source), Is: own(r.Pending.Source)})
 		}

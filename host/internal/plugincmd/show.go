@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -175,6 +176,12 @@ func (c *Commands) showChange(ch plugin.Difference) {
 	}
 	was, is := c.Sentence(ch.Was), c.Sentence(ch.Is)
 	switch {
+	case ch.Kind == "script":
+		fmt.Fprintf(c.Out, "~ %s\n", title)
+		c.lines("    ", term.Plain(ch.Lines))
+		if ch.MoreLines > 0 {
+			c.Outf("    … %d more lines\n", ch.MoreLines)
+		}
 	case ch.Kind == "module" || ch.Kind == "manifest":
 		c.Outf("~ %s: sha256 %s → %s\n", title, Short(was), Short(is))
 	case was == "":
@@ -188,9 +195,7 @@ func (c *Commands) showChange(ch plugin.Difference) {
 		fmt.Fprintf(c.Out, "~ %s: %s → %s\n", title, was, is)
 	default:
 		fmt.Fprintf(c.Out, "~ %s\n", title)
-		for _, l := range lineDifference(strings.Split(was, "\n"), strings.Split(is, "\n")) {
-			fmt.Fprintln(c.Out, "    "+l)
-		}
+		c.lines("    ", linediff.Of(was, is))
 	}
 	if !ch.Reason.IsZero() {
 		c.Outf("    because %q\n", term.Plain(msg.In(c.Locale(), ch.Reason)))

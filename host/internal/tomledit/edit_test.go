@@ -96,15 +96,3 @@ func TestApplyToTheShippedFile(t *testing.T) {
 		}
 	})
 }
-
-func TestDiff(t *testing.T) {
-	for _, row := range [][3]string{
-		{"a\nb\n", "a\nb\n", ""},
-		{"a\nb\nc\nd\n", "a\nB\nc\nd\ne\n", "@@ -2,1 +2,1 @@\n-b\n+B\n@@ -5,0 +5,1 @@\n+e\n"},
-		{"", "x\n", "@@ -1,0 +1,1 @@\n+x\n"},
-	} {
-		if got := Diff(row[0], row[1]); got != row[2] {
-			t.Errorf("%q and %q: %q", row[0], row[1], got)
-		}
-	}
-}

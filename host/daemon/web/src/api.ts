@@ -713,6 +713,8 @@ export interface PluginAsk {
 export interface PluginDifference {
   is?: string;
   kind: string;
+  lines?: string;
+  more_lines?: number;
   name?: string;
   reason?: string;
   was?: string;

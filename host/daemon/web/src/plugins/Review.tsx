@@ -4,13 +4,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { PluginAsk, PluginDifference, PluginInfo, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
-import { seconds, size, moment } from "../core/format";
+import { seconds, shown, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
 import { to } from "../core/route";
 import { family, lang, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Foreign } from "../parts/Foreign";
 import { useAsked } from "../parts/use";
+import { Diff } from "../settings/Save";
 import { bound } from "../tools/Tools";
 import { Confirm, type Wish } from "./Confirm";
 
@@ -168,6 +169,8 @@ function Change({ c }: { c: PluginDifference }) {
   return (
     <>
       <strong>{family(`kind_${c.kind}`)} {c.name}</strong>{c.wider && <span class="new">{t("newPower")}</span>}
+      {c.lines && <Diff text={shown(c.lines)} />}
+      {c.more_lines && <p>… +{c.more_lines}</p>}
       {c.was && <del><Foreign text={write(c.was)} /></del>}
       {c.is && <ins><Foreign text={write(c.is)} /></ins>}
       {c.reason && <p><Foreign own text={c.reason} /></p>}

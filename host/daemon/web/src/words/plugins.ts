@@ -27,6 +27,7 @@ export const plugins = {
   kind_version: ["Version", "版本"],
   kind_source: ["Place", "位置"],
   kind_module: ["Module", "模块"],
+  kind_script: ["Script", "脚本"],
   kind_manifest: ["Manifest", "清单"],
   kind_description: ["Description", "描述"],
   kind_power: ["Permission:", "权限："],
