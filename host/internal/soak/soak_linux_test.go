@@ -1,7 +1,9 @@
 package soak
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	decoded "github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/registry"
@@ -107,7 +110,13 @@ func told(out sandbox.Output, fail *tool.Error) answer {
 	if fail != nil {
 		return answer{fail.Msg, fail.Code}
 	}
-	return answer{text: string(out.Bytes)}
+	a := decoded.DecodeText(out.Bytes)
+	if !out.Text && bytes.HasPrefix(out.Bytes, []byte(`{"content":`)) { // the other engine has a text alone in JSON
+		a = decoded.DecodeMCP(out.Bytes, "")
+	}
+	a.RawSize = 0
+	text, _ := json.Marshal(a) // it has no channels
+	return answer{text: string(text)}
 }
 
 func TestSoak(t *testing.T) {
