@@ -1,6 +1,7 @@
 // Plugins, calls that wait for a person, and what is hostile.
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, bubble, calls, ended, log, startWorld, view, violations } from './world.mjs';
 
@@ -76,6 +77,19 @@ test('a plugin that is kept out says why, and that a change waits', async () => 
   await article.getByText('one.example ("reads its pages") and is not granted it').waitFor();
   await article.getByText('It has changed since it was approved.').waitFor();
   assert.equal(await article.getByText('Version 0.1.0 serves until').count(), 0);
+});
+
+test('which lines of a script change is shown before it is approved', async () => {
+  const dir = join(weir.dir, 'strangers', 'scripted');
+  await mkdir(dir);
+  await writeFile(join(dir, 'plugin.toml'), 'schema = 1\nname = "scripted"\nscript = "main.js"\n[[tool]]\nname = "scripted"\ndescription = "d"\n[tool.params]\ntype = "object"\n');
+  await writeFile(join(dir, 'main.js'), '// first\nexport const scripted = () => "x";\n');
+  const page = await world.visit();
+  await view(page, /^Plugins/);
+  await page.getByRole('link', { name: /^scripted .*ready/ }).click();
+  await writeFile(join(dir, 'main.js'), '// first\nexport const scripted = () => "\u202e<b>y";\n');
+  await page.getByRole('article').getByText('Script main.js').waitFor();
+  assert.equal(await page.locator('.diff').innerText(), '-export const scripted = () => "x";\n+export const scripted = () => "⟨U+202E⟩<b>y";\n');
 });
 
 test('the log of a plugin is opened', async () => {
