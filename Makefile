@@ -85,9 +85,9 @@ ALONE = ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/intern
 # call by call.
 PLAIN = ^TestEngines
 
-# What costs a garbage collection at every step is about sizes alone: it takes three
-# minutes under the race detector and is tried without it.
-SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch)$$
+# What is about sizes alone takes minutes under the race detector, and is tried without
+# it.
+SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
 
 # Both at a time: a package that waits for disks and processes leaves the processor to
 # others.
@@ -116,7 +116,7 @@ test-unwatched:
 	$(GO) vet ./...
 	$(GO) -C host/bench vet ./...
 ifneq ($(RACE),)
-	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)' ./host/internal/hostile ./sdk/limit
+	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)' ./host/internal/hostile ./sdk/limit ./agent/model/...
 	$(GO) test -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
 	$(GO) test -vet=off -timeout 30m $(ALONE)
 endif

@@ -48,7 +48,8 @@ type Difference struct {
 	// Exceeds marks a permission that the earlier version did not ask for.
 	Exceeds bool `json:"wider,omitempty"`
 	// Lines are the lines that differ in a script, in place of Was and Is, as a unified
-	// diff without the lines around them: at most 64 KiB. MoreLines is how many follow.
+	// diff without the lines around them: at most 64 KiB, and none of scripts of more than
+	// 100,000 lines. MoreLines is how many lines are left out.
 	Lines     string `json:"lines,omitempty"`
 	MoreLines int    `json:"more_lines,omitempty"`
 }

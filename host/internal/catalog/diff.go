@@ -93,19 +93,15 @@ func scriptDifference(a, b *registry.Plugin) []plugin.Difference {
 	if err != nil || err2 != nil {
 		return nil
 	}
-	d := plugin.Difference{Kind: "script", Name: filepath.Base(b.WasmPath), Lines: linediff.Of(was, is)}
-	if len(d.Lines) > maxDifference {
-		shown := strings.LastIndexByte(d.Lines[:maxDifference], '\n') + 1
-		d.MoreLines = strings.Count(d.Lines[shown:], "\n")
-		d.Lines = d.Lines[:shown]
-	}
+	d := plugin.Difference{Kind: "script", Name: filepath.Base(b.WasmPath)}
+	d.Lines, d.MoreLines = linediff.OfStrangers(was, is, maxDifference)
 	return []plugin.Difference{d}
 }
 
 // scriptOf returns the script of a plugin, without the map of its sources in the last line.
 func scriptOf(p *registry.Plugin) (string, error) {
 	files, _, err := p.Files()
-	text := strings.ToValidUTF8(string(files[filepath.ToSlash(filepath.Clean(p.Manifest.Wasm))]), "\uFFFD")
+	text := string(files[filepath.ToSlash(filepath.Clean(p.Manifest.Wasm))])
 	if last := strings.LastIndexByte(strings.TrimRight(text, "\r\n"), '\n') + 1; strings.HasPrefix(text[last:], "//# sourceMappingURL=") {
 		text = text[:last]
 	}

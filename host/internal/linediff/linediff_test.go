@@ -2,6 +2,7 @@ package linediff
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -22,14 +23,35 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Texts of a stranger that differ everywhere are compared in bounded steps.
-func TestManyDifferences(t *testing.T) {
-	var a, b strings.Builder
-	for i := range 100_000 {
+// Of what a stranger wrote a bounded number of lines is compared, and of the difference a
+// bounded number of bytes is shown.
+func TestOfStrangers(t *testing.T) {
+	for _, row := range []struct {
+		before, after string
+		most          int
+		lines         string
+		left          int
+	}{
+		{"a\nb\n", "a\nc\n", 100, "@@ -2 +2 @@\n-b\n+c\n", 0},
+		{"a\nb\n", "a\nc\n", 17, "@@ -2 +2 @@\n-b\n", 1},
+		{"a\nb\n", "a\nc\n", 3, "", 3},
+		{"", strings.Repeat("\n", maxLines), 10, "", maxLines + 1},
+		{"\n", strings.Repeat("\n", maxLines), 10, "", maxLines + 1},
+	} {
+		if lines, left := OfStrangers(row.before, row.after, row.most); lines != row.lines || left != row.left {
+			t.Errorf("%.10q and %.10q, %d: %q, %d", row.before, row.after, row.most, lines, left)
+		}
+	}
+	var a, b strings.Builder // which differ everywhere
+	for i := range maxLines / 4 {
 		fmt.Fprintf(&a, "a%d\nsame\n", i)
 		fmt.Fprintf(&b, "same\nb%d\n", i)
 	}
-	if got := Of(a.String(), b.String()); !strings.Contains(got, "-a99999\n") || !strings.Contains(got, "+b99999\n") {
-		t.Errorf("%d bytes", len(got))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	lines, left := OfStrangers(a.String(), b.String(), 1000)
+	runtime.ReadMemStats(&after)
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; len(lines) > 1000 || left < maxLines/2 || made > 100 {
+		t.Errorf("%d bytes, %d lines left out, %d MiB", len(lines), left, made)
 	}
 }

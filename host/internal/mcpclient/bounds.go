@@ -104,7 +104,7 @@ type eventBody struct {
 	r       *bufio.Reader
 	rest    []byte // of a line
 	values  int    // of the event, in its lines before the current one
-	begun   bool   // the event has a line with data
+	lines   int    // of the event, with data
 	unasked *unasked
 }
 
@@ -132,21 +132,21 @@ func (b *eventBody) Read(p []byte) (int, error) {
 }
 
 // line returns a line with its message bounded, and nothing in place of a message that is
-// not read. An event of several lines has too many values in them, or is one too many, and
-// ends the stream.
+// not read. What a message of several lines is cannot be seen in one of them: each counts as
+// one that answers nothing, and one too many ends the stream, as too many values do.
 func (b *eventBody) line(line []byte) ([]byte, error) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok {
 		if len(bytes.TrimSpace(line)) == 0 {
-			b.values, b.begun = 0, false
+			b.values, b.lines = 0, 0
 		}
 		return line, nil
 	}
-	if b.begun && !b.unasked.spend(b.unasked.other) {
-		return nil, ErrManyValues
-	}
-	if b.begun = true; !b.unasked.admits(data) {
+	switch b.lines++; {
+	case b.lines == 1 && !b.unasked.admits(data):
 		return nil, nil
+	case b.lines == 2 && !b.unasked.spend(b.unasked.other):
+		return nil, ErrManyValues
 	}
 	if message := bounded(data); len(message) != len(data) {
 		return fmt.Appendf(nil, "data: %s\n", message), nil

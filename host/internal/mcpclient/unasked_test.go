@@ -48,3 +48,12 @@ func TestFloodsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A message of many lines counts once: some servers indent their JSON.
+func TestAMessageOfManyLines(t *testing.T) {
+	text := strings.Repeat("data: 1,\n", 5*unaskedBurst) + "\n"
+	got, err := io.ReadAll(newEventBody(io.NopCloser(strings.NewReader(text)), newUnasked("example", hclog.NewNullLogger())))
+	if err != nil || string(got) != text {
+		t.Errorf("%d bytes of %d, %v", len(got), len(text), err)
+	}
+}

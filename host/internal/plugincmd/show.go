@@ -172,7 +172,7 @@ func (c *Commands) showAsk(a plugin.Ask, changes []plugin.Difference, w request)
 func (c *Commands) showChange(ch plugin.Difference) {
 	title := c.text(ch.Kind)
 	if ch.Name != "" {
-		title += " " + ch.Name
+		title += " " + term.Plain(ch.Name)
 	}
 	was, is := c.Sentence(ch.Was), c.Sentence(ch.Is)
 	switch {

@@ -11,6 +11,17 @@ after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
 
+// offered puts a version of a plugin of someone else into its folder, and returns what waits.
+async function offered(name, version) {
+  await weir.stranger(name, ['one.example'], version);
+  let waiting;
+  for (let i = 0; i < 100 && waiting?.version !== version; i++) {
+    await new Promise((done) => setTimeout(done, 50)); // the folder is read
+    ({ waiting } = await weir.api(`api/plugins/${name}`).catch(() => ({})));
+  }
+  return waiting;
+}
+
 // review opens what a plugin is and asks for.
 async function review(page, name) {
   await view(page, /^Plugins/);
@@ -34,12 +45,7 @@ test('approving a plugin grants what it asks for', async () => {
 test('a plugin is taken back, disabled, enabled and removed', async () => {
   const page = await world.visit(), now = async () => (await weir.api('api/plugins/keeper')).plugin;
   for (const version of ['0.1.0', '0.2.0']) {
-    await weir.stranger('keeper', ['one.example'], version);
-    let waiting;
-    for (let i = 0; i < 100 && waiting?.version !== version; i++) {
-      await new Promise((done) => setTimeout(done, 50)); // the folder is read
-      ({ waiting } = await weir.api('api/plugins/keeper').catch(() => ({})));
-    }
+    const waiting = await offered('keeper', version);
     const grants = waiting.asks.filter((a) => !a.granted).map(({ kind, what }) => ({ kind, what }));
     await weir.api('api/plugins/keeper/approve', { method: 'POST', body: JSON.stringify({ digest: waiting.digest, grants }) });
   }
@@ -65,12 +71,7 @@ test('a plugin is taken back, disabled, enabled and removed', async () => {
 
 test('a plugin that is kept out says why, and that a change waits', async () => {
   for (const version of ['0.1.0', '0.2.0']) {
-    await weir.stranger('barred', ['one.example'], version);
-    let waiting;
-    for (let i = 0; i < 100 && waiting?.version !== version; i++) {
-      await new Promise((done) => setTimeout(done, 50)); // the folder is read
-      ({ waiting } = await weir.api('api/plugins/barred').catch(() => ({})));
-    }
+    const waiting = await offered('barred', version);
     if (version === '0.1.0') await weir.api('api/plugins/barred/approve', { method: 'POST', body: JSON.stringify({ digest: waiting.digest }) }); // without its grant
   }
   const page = await world.visit(), article = await review(page, 'barred');
