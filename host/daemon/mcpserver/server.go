@@ -3,13 +3,13 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -164,7 +164,7 @@ func New(cfg Config) *Server {
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, run: uuid.NewString()[:len("01234567-0123-0123-")],
+	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, run: rand.Text()[:12] + "-",
 		users: map[string]*user{}, sessions: map[string]*session{}, streams: map[*mcp.ServerSession]*session{}}
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()

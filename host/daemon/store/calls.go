@@ -108,21 +108,27 @@ const callsPerStatement = 64
 // The columns of a call: those that consecutive calls of one tool usually have in
 // common come first.
 const (
-	callColumns   = "principal, conversation_id, turn, tool_name, model, format, code, cut_by, archive_uuid, call_id, produced, shown, view, extra, duration_us, created_at"
+	callColumns   = "principal, conversation_id, archive_uuid, turn, tool_name, model, format, code, cut_by, call_id, produced, shown, extra, duration_us, created_at, view"
 	commonColumns = 9
 	ownColumns    = 7
 )
 
+// insertCallSQL returns the statement that inserts one call.
 func insertCallSQL() string {
-	return "INSERT INTO tool_calls (" + callColumns + ") VALUES (" + parameters(commonColumns+ownColumns) + ")"
+	const own = "(SELECT view FROM tool_calls WHERE archive_uuid = ?3 AND principal || '' = ?1 AND conversation_id || '' = ?2 AND " + indexed + ")"
+	return insertCallsSQL("coalesce(nullif(?, "+own+"), '=')", 1)
 }
 
-// insertSimilarCallsSQL returns the statement that inserts calls whose common columns
-// are equal.
-func insertSimilarCallsSQL(rows int) string {
-	row := "(" + numberedParameters(commonColumns) + ", " + parameters(ownColumns) + ")"
+// insertCallsSQL returns the statement that inserts calls whose common columns are equal,
+// with the expression of a view.
+func insertCallsSQL(view string, rows int) string {
+	row := "(" + numberedParameters(commonColumns) + ", " + parameters(ownColumns-1) + ", " + view + ")"
 	return "INSERT INTO tool_calls (" + callColumns + ") VALUES " + strings.Repeat(row+", ", rows-1) + row
 }
+
+// indexed selects the newest of the calls with a result that have a view of their own. Beside
+// it, names are joined with an empty text, so that the index of conversations is not used.
+const indexed = "archive_uuid <> '' AND view <> '=' ORDER BY id DESC LIMIT 1"
 
 func parameters(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
@@ -137,17 +143,17 @@ func numberedParameters(n int) string {
 func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 	for len(calls) > 0 {
 		n, statement := 1, s.insertCall
-		if similar(calls) >= callsPerStatement {
+		if calls[0].UUID == "" && similar(calls) >= callsPerStatement {
 			n, statement = callsPerStatement, s.insertCalls
 		}
 		c := calls[0]
 		args := make([]any, 0, commonColumns+ownColumns*n)
-		args = append(args, c.Scope.Principal, c.Scope.Conversation, c.Turn, c.Tool, c.Model, c.Format, c.Code, c.Layer, c.UUID)
+		args = append(args, c.Scope.Principal, c.Scope.Conversation, c.UUID, c.Turn, c.Tool, c.Model, c.Format, c.Code, c.Layer)
 		for _, c := range calls[:n] {
 			if c.Created.IsZero() {
 				c.Created = now
 			}
-			args = append(args, c.CallID, c.Produced, c.Shown, c.View, c.Extra, c.Duration.Microseconds(), c.Created.UnixMilli())
+			args = append(args, c.CallID, c.Produced, c.Shown, c.Extra, c.Duration.Microseconds(), c.Created.UnixMilli(), c.View)
 		}
 		if _, err := b.Exec(statement, args...); err != nil {
 			return err
@@ -192,11 +198,11 @@ func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (l
 }
 
 // CallOf returns the newest call of a principal whose result is the archived one, or
-// ErrNotFound.
+// ErrNotFound: of calls that repeat it and show the same, the first.
 func (s *Store) CallOf(ctx context.Context, principal, uuid string) (c Call, err error) {
 	found := false
 	if uuid != "" {
-		err = s.db.Each(ctx, "SELECT "+readColumns+" FROM tool_calls WHERE archive_uuid = ? AND archive_uuid <> '' AND principal = ? ORDER BY id DESC LIMIT 1",
+		err = s.db.Each(ctx, "SELECT "+readColumns+" FROM tool_calls AS t WHERE archive_uuid = ? AND principal = ? AND "+indexed,
 			[]any{uuid, principal}, func(row sqlite.Row) (err error) {
 				found = true
 				c, err = scanCall(row)
@@ -210,7 +216,8 @@ func (s *Store) CallOf(ctx context.Context, principal, uuid string) (c Call, err
 }
 
 const readColumns = `principal, conversation_id, turn, call_id, tool_name, model, format, code, cut_by, produced, shown,
-	archive_uuid, view, extra, duration_us, created_at`
+	archive_uuid, CASE view WHEN '=' THEN (SELECT view FROM tool_calls WHERE archive_uuid = t.archive_uuid AND id < t.id
+		AND principal || '' = t.principal AND conversation_id || '' = t.conversation_id AND ` + indexed + `) ELSE view END, extra, duration_us, created_at`
 
 func scanCall(row sqlite.Row) (c Call, err error) {
 	var micros int64
@@ -230,7 +237,7 @@ func callsSQL(sc archive.Scope, from int64) (text string, args []any) {
 	if sc.Conversation != "" {
 		where, args = where+" AND conversation_id = ?", append(args, sc.Conversation)
 	}
-	return "SELECT " + readColumns + " FROM tool_calls WHERE " + where + " ORDER BY created_at, id", args
+	return "SELECT " + readColumns + " FROM tool_calls AS t WHERE " + where + " ORDER BY created_at, id", args
 }
 
 // latestCallsOf is how many calls of all principals LatestCalls looks through, for each

@@ -119,7 +119,7 @@ func TestManyCalls(t *testing.T) {
 	}
 	echo := Call{Scope: mine, Turn: 1, Tool: "echo", Model: "m", Format: "mcp", Code: "ok"}
 	cut, late := echo, echo
-	cut.Layer, cut.UUID = "tool", someID
+	cut.Layer, cut.UUID, cut.View = "tool", someID, `{"text":""}`
 	late.Turn = 2
 	add(1, late)
 	add(2*callsPerStatement+3, echo)
@@ -133,6 +133,52 @@ func TestManyCalls(t *testing.T) {
 	got, err := s.Calls(t.Context(), Scope{}, time.Time{})
 	if diff := cmp.Diff(uses, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A client that polls makes the same call thousands of times: what its result was cut to is
+// stored once, and its calls take no place in the index of results. Each is read as it was.
+func TestPoll(t *testing.T) {
+	s := openTest(t)
+	view := ViewOf(tool.View{Gaps: []tool.Gap{{At: 3078, Chars: 57_834, Lines: 714, First: 39, Last: 752}}, TotalChars: 65_536, TotalLines: 810, By: tool.LayerDefault, Limit: 8000, Unit: "characters"})
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	var uses []Call
+	add := func(n int, like Call) {
+		t.Helper()
+		for range n {
+			like.CallID, like.Created = fmt.Sprint("G5JXN2PQ4K7A-", len(uses)), at.Add(time.Duration(len(uses))*time.Millisecond)
+			uses = append(uses, like)
+		}
+		for list := range slices.Chunk(uses[len(uses)-n:], 500) {
+			if err := s.LogCalls(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	poll := Call{Scope: mine, Tool: "build_status", Format: "mcp", Code: "ok", Layer: "default", Produced: 65_536, Shown: 7702, UUID: someID, View: view, Duration: 900 * time.Microsecond}
+	whole, elsewhere := poll, poll
+	whole.View, whole.Layer, whole.Shown = "", "", 65_536
+	elsewhere.Scope.Conversation = "c2"
+	add(1, poll)
+	add(4000, poll)
+	add(1, whole)
+	add(1000, whole)
+	add(1, elsewhere)
+	add(1, poll)
+	add(1, poll)
+	got, err := s.Calls(t.Context(), Scope{}, time.Time{})
+	if !slices.Equal(uses, got) || err != nil {
+		t.Errorf("error %v, %d calls of %d, or others", err, len(got), len(uses))
+	}
+	got, err = s.Calls(t.Context(), mine, uses[300].Created)
+	if err != nil || len(got) != len(uses)-301 || got[0] != uses[300] {
+		t.Errorf("from the 300th on: error %v, %d calls of %d", err, len(got), len(uses)-301)
+	}
+	if c, err := s.CallOf(t.Context(), mine.Principal, someID); err != nil || c != uses[len(uses)-2] {
+		t.Errorf("the call of the result: error %v, %+v, want %+v", err, c, uses[len(uses)-2])
+	}
+	if n, err := s.db.FileBytes(t.Context()); err != nil || n > 1_000_000 {
+		t.Errorf("error %v, %d bytes", err, n)
 	}
 }
 

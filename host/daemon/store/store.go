@@ -72,7 +72,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&s.insertCall:  insertCallSQL(),
-		&s.insertCalls: insertSimilarCallsSQL(callsPerStatement),
+		&s.insertCalls: insertCallsSQL("?", callsPerStatement),
 		&s.insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
 			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&s.insertTrace:     "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",
