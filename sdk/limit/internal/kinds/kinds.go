@@ -100,6 +100,13 @@ type Search struct {
 	text         string
 	present      uint64 // kinds with a sign in the text
 	first, other lines
+	verdicts     map[asked]int
+}
+
+// asked is a line and the patterns that may match it. Long logs repeat their lines.
+type asked struct {
+	line  string
+	among mask
 }
 
 // lines collects the lines that patterns may match, in order.
@@ -208,8 +215,18 @@ func (s *Search) settle(r *rules, out []find.Line) []find.Line {
 			apply.set(p)
 		}
 	}
+	if s.verdicts == nil {
+		s.verdicts = map[asked]int{}
+	}
+	defer clear(s.verdicts)
 	for l := range s.merged() {
-		if by := r.match(s.text[l.start:l.end], l.maybe.and(apply)); by >= 0 {
+		a := asked{s.text[l.start:l.end], l.maybe.and(apply)}
+		by, known := s.verdicts[a]
+		if !known {
+			by = r.match(a.line, a.among)
+			s.verdicts[a] = by
+		}
+		if by >= 0 {
 			out = append(out, find.Line{Start: l.start, End: l.end, By: by})
 		}
 	}

@@ -2,7 +2,8 @@ package kinds
 
 // table lists the kinds of text and what a person looks for in each. To add a
 // pattern, add a row: its name, how much it says, its expression, which must hold a
-// literal of five bytes or more, or one at the beginning, in every alternative.
+// literal of five bytes or more, or one at the beginning, in every alternative. Of
+// ^(?:a|b) package regexp looks at the beginning of a line only, of ^a|^b everywhere.
 //
 // A kind with signs applies if one of them begins a line of the text, after blanks,
 // digits and rules. A kind without signs applies to every text that is not prose,
@@ -106,13 +107,14 @@ var table = []kind{
 	{"stack trace", nil, []row{
 		{"python", Detail, `^\s*Traceback \(most recent call last\)`},
 		{"python error", Fault, `^\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Iteration)(?:: .*)?$`},
-		{"java", Fault, `^Exception in thread |^\s*Caused by: |^(?:\w+\.){2,}\w+(?:Exception|Error)\b`},
-		{"javascript", Fault, `^(?:Uncaught |Unhandled)?\w*Error(?: \[\w+\])?: |^\s*\[cause\]: |UnhandledPromiseRejection`},
+		{"java", Fault, `^(?:Exception in thread |\s*Caused by: |(?:\w+\.){2,}\w+(?:Exception|Error)\b)`},
+		{"javascript", Fault, `^(?:(?:Uncaught |Unhandled)?\w*Error: |(?:Uncaught |Unhandled)?\w*Error \[\w+\]: |\s*\[cause\]: |.*UnhandledPromiseRejection)`},
 		{"go", Fault, `^panic: |^fatal error: |^goroutine \d+ \[running`},
 		{"dotnet", Fault, `^Unhandled exception`},
 		{"signal", Fault, `Segmentation fault|core dumped|Bus error|Illegal instruction|^Aborted|terminate called after`},
 		{"rust", Fault, `^thread '.*panicked at\b`},
-		{"sanitizer", Fault, `ERROR: \w+Sanitizer|runtime error: |^==\d+==.*(?:Invalid|uninitialised|definitely lost)`},
+		{"sanitizer", Fault, `ERROR: \w+Sanitizer|runtime error: `},
+		{"valgrind", Fault, `^==\d+==.*(?:Invalid|uninitialised|definitely lost)`},
 	}},
 	{"shell", nil, []row{
 		{"not found", Fault, `^[^"]*: (?:command not found|No such file or directory|not found|Permission denied|cannot execute\b.*)$`},
@@ -127,7 +129,9 @@ var table = []kind{
 	}},
 	{"log", nil, []row{
 		{"error", Fault, `(?:^|[\]\s:|])(?:\[ *)?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)\b(?: *\])?[\s:\]-]`},
-		{"level", Fault, `\b(?:level|lvl|severity)(?:=|=")(?:error|Error|ERROR|fatal|FATAL|panic|PANIC|critical|emerg|alert)\b`},
+		{"level", Fault, `\blevel="?(?:error|Error|ERROR|fatal|FATAL|panic|PANIC|critical|emerg|alert)\b`},
+		{"lvl", Fault, `\blvl="?(?:error|Error|ERROR|fatal|FATAL|panic|PANIC|critical|emerg|alert)\b`},
+		{"severity", Fault, `\bseverity="?(?:error|Error|ERROR|fatal|FATAL|panic|PANIC|critical|emerg|alert)\b`},
 		{"json level", Fault, `"(?:level|severity|lvl|levelname)"\s*:\s*"(?:error|Error|ERROR|fatal|Fatal|FATAL|panic|PANIC|critical|CRITICAL)"`},
 		{"word", Fault, `^\s*(?:error|Error|ERROR|fatal|Fatal|FATAL|fatal error|Fatal error|panic|failure|Failure|critical|Critical|exception|Exception)\s?: \S|^\s*\[(?:error\]|Error\]|fatal\]|critical\]|fail\]|FAIL\]|failed\]|FAILED\])`},
 		{"chinese", Fault, `^[^，。“"'|]{0,40}(?:错误|异常|致命|严重|失败|崩溃)\]?\s*[:：】]|^\s*\[(?:错误|异常|致命|失败)\]|级别=(?:错误|严重|致命)`},
