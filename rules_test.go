@@ -64,6 +64,7 @@ var levels = map[string]int{
 	"host/internal/wasmcheck":        1,
 	"host/internal/memsnap":          2,
 	"host/internal/instrument":       2,
+	"host/internal/postgres":         1,
 	"host/internal/sqlite":           2,
 	"host/internal/snippet":          1,
 	"host/archive":                   3,
@@ -182,6 +183,9 @@ var allowed = map[string]map[string]string{
 	},
 	"host/script": {
 		"github.com/google/uuid": "ids of stored scripts",
+	},
+	"host/internal/postgres": {
+		"github.com/jackc/pgx/v5": "the second database",
 	},
 	"host/internal/sqlite": {
 		"modernc.org/sqlite":          "the database, without cgo",

@@ -1,0 +1,208 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	// connectTime is how long connecting may take, unless the URL says otherwise.
+	connectTime = 5 * time.Second
+	// waitTime is how long a process waits for another one that uses the database to end.
+	waitTime = 5 * time.Second
+)
+
+// Open returns the databases that a URL names, postgres://USER:PASSWORD@HOST/DATABASE: one
+// with a connection that writes, one with several that read. It does not connect yet.
+func Open(url string, readers int) (write, read *sql.DB, err error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil || !strings.HasPrefix(url, "postgres://") {
+		// The error of pgx repeats the URL, in which a password may be.
+		return nil, nil, ErrURL
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTime
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "weir"
+	}
+	open := func(conns int, o ...stdlib.OptionOpenDB) *sql.DB {
+		db := sql.OpenDB(connector{stdlib.GetConnector(*cfg, o...)})
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		return db
+	}
+	return open(1, stdlib.OptionAfterConnect(own)), open(readers), nil
+}
+
+var (
+	// ErrURL is the error of a text that names no database.
+	ErrURL = errors.New("the URL is not valid")
+	// ErrInUse is the error of a database that another process writes to.
+	ErrInUse = errors.New("another weir uses the database")
+)
+
+// own gives the database to the connection that writes, until that ends: of two processes
+// the second fails, and one whose connection broke fails if another took its place.
+func own(ctx context.Context, c *pgx.Conn) error {
+	for end := time.Now().Add(waitTime); ; {
+		var got bool
+		err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended('weir ' || current_schema(), 0))").Scan(&got)
+		switch {
+		case err != nil || got:
+			return err
+		case time.Now().After(end):
+			return ErrInUse
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(waitTime / 50):
+		}
+	}
+}
+
+type connector struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn{inner.(*stdlib.Conn)}, nil // as package stdlib promises
+}
+
+// A conn is a connection that takes the statements of SQLite.
+type conn struct{ *stdlib.Conn }
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	inner, err := c.Conn.PrepareContext(ctx, numbered(query))
+	if err != nil {
+		return nil, err
+	}
+	return stmt{inner.(*stdlib.Stmt), c}, nil // as above
+}
+
+// ExecContext implements driver.ExecerContext. A text without arguments may have several
+// statements.
+func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) > 0 {
+		query = numbered(query)
+	}
+	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) > 0 {
+		query = numbered(query)
+	}
+	return c.rows(ctx, func(ctx context.Context) (driver.Rows, error) { return c.Conn.QueryContext(ctx, query, args) })
+}
+
+func (c conn) rows(ctx context.Context, query func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	inner, err := query(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &rows{Rows: inner, cancel: cancel, conn: c.Conn.Conn().PgConn()}, nil
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (c conn) CheckNamedValue(v *driver.NamedValue) (err error) {
+	if v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value); err != nil {
+		return err
+	}
+	if text, ok := v.Value.(string); ok {
+		v.Value = escape(text)
+	}
+	return nil
+}
+
+type stmt struct {
+	*stdlib.Stmt
+	conn conn
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.conn.rows(ctx, func(ctx context.Context) (driver.Rows, error) { return s.Stmt.QueryContext(ctx, args) })
+}
+
+// rows are rows whose texts are restored.
+type rows struct {
+	driver.Rows
+	cancel context.CancelFunc
+	conn   *pgconn.PgConn
+	ended  bool
+}
+
+// Close implements driver.Rows. Rows that are not read may be gigabytes: they are not
+// fetched, which ends the connection, unless a transaction needs it.
+func (r *rows) Close() error {
+	defer r.cancel()
+	const inNoTransaction = 'I'
+	if !r.ended && r.conn.TxStatus() == inNoTransaction && r.Rows.Next(make([]driver.Value, len(r.Columns()))) == nil {
+		r.cancel()
+		_ = r.Rows.Close() // it says that it was cancelled
+		return nil
+	}
+	return r.Rows.Close()
+}
+
+// Next implements driver.Rows.
+func (r *rows) Next(to []driver.Value) error {
+	if err := r.Rows.Next(to); err != nil {
+		r.ended = true
+		return err
+	}
+	for i, v := range to {
+		if text, ok := v.(string); ok && strings.Contains(text, mark) {
+			to[i] = unescape(text)
+		}
+	}
+	return nil
+}
+
+// A Fault is what a failed statement means.
+type Fault int
+
+// The faults.
+const (
+	Other       Fault = iota
+	Unreachable       // there is no connection, it broke, or another process has the database
+	Full              // the disk is full, or the database may not be written
+)
+
+// FaultOf returns what an error of this database means; ok is false for other errors.
+func FaultOf(err error) (f Fault, ok bool) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class := pg.Code[:min(2, len(pg.Code))]; {
+		case class == "08" || class == "57" || pg.Code == "53300": // the last: too many connections
+			return Unreachable, true
+		case class == "53" || pg.Code == "25006":
+			return Full, true
+		}
+		return Other, true
+	}
+	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[net.Error](err)
+	if unconnected || broken || errors.Is(err, ErrInUse) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
+		return Unreachable, true
+	}
+	return Other, false
+}

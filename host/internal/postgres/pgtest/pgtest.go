@@ -1,0 +1,90 @@
+// Package pgtest runs the tests of a package on both databases: on SQLite, and then on a
+// PostgreSQL server that it starts for the package, on 127.0.0.1. Where no server is
+// installed, it says so and leaves the second run out.
+//
+// WEIR_TEST_POSTGRES=only leaves out the first run, also of benchmarks, which otherwise
+// run on SQLite alone; WEIR_TEST_POSTGRES=no leaves out the second.
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver named "pgx"
+)
+
+// Main is what TestMain gives to goleak in place of its M.
+type Main struct{ *testing.M }
+
+// serverEnv has the URL of the server, in the second run only.
+const serverEnv = "WEIR_TEST_POSTGRES_URL"
+
+// Run runs the tests on each database.
+func (m Main) Run() (code int) {
+	flag.Parse()
+	choice := os.Getenv("WEIR_TEST_POSTGRES")
+	if choice != "only" {
+		code = m.M.Run()
+		if choice == "no" || code != 0 || flag.Lookup("test.bench").Value.String() != "" || flag.Lookup("test.list").Value.String() != "" {
+			return code
+		}
+	}
+	server, stop, err := start()
+	if err != nil {
+		fmt.Println("PostgreSQL is not tested:", err)
+		if choice == "only" {
+			return 1
+		}
+		return code
+	}
+	defer stop()
+	os.Setenv(serverEnv, server)
+	defer os.Unsetenv(serverEnv)
+	return m.M.Run()
+}
+
+// URL returns the URL of a new, empty database for a test, which is removed after it; in
+// the first run it is empty. Tests and benchmarks of SQLite's file call SQLite instead.
+func URL(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(serverEnv)
+	if server == "" {
+		return ""
+	}
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.QueryRow("SELECT nextval('tests')").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	schema := fmt.Sprintf("test_%d", n)
+	if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := db.ExecContext(context.WithoutCancel(t.Context()), "SET client_min_messages = error; DROP SCHEMA "+schema+" CASCADE")
+		if err != nil {
+			t.Error(err)
+		}
+		db.Close()
+	})
+	return server + "&search_path=" + url.QueryEscape(schema)
+}
+
+// SQLite leaves a test out of the second run: it is about the file, or opens it by its path.
+func SQLite(t testing.TB) {
+	if t.Helper(); os.Getenv(serverEnv) != "" {
+		t.Skip("SQLite only")
+	}
+}
+
+// InPostgres reports whether this is the second run.
+func InPostgres() bool { return strings.HasPrefix(os.Getenv(serverEnv), "postgres:") }

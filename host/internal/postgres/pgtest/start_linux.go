@@ -1,0 +1,126 @@
+package pgtest
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// start starts a server that writes to a temporary folder, and syncs nothing to disk.
+func start() (url string, stop func(), err error) {
+	bin, err := installed()
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp("", "weir-postgres-")
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Getuid() == 0 { // the server refuses root
+		if attr.Credential, err = nobody(); err != nil {
+			return "", nil, err
+		}
+		if err := os.Chown(dir, int(attr.Credential.Uid), int(attr.Credential.Gid)); err != nil {
+			return "", nil, err
+		}
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(bin, name), args...)
+		cmd.Dir, cmd.SysProcAttr = dir, attr
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if out, err := command("initdb", "-D", data, "-U", "weir", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
+		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		return "", nil, err
+	}
+	server := command("postgres", "-D", data, "-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories=",
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200", "-c", "autovacuum=off")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return "", nil, err
+	}
+	defer log.Close()
+	server.Stdout, server.Stderr = log, log
+	if err := server.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = server.Process.Signal(syscall.SIGQUIT)
+		_ = server.Wait() // it was asked to end
+		os.RemoveAll(dir)
+	}
+	url = "postgres://weir@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	if err = ready(url); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		stop()
+		return "", nil, fmt.Errorf("%w: %s", err, said)
+	}
+	return url, stop, nil
+}
+
+// ready waits until the server answers, and makes what URL needs.
+func ready(url string) error {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for range 200 {
+		if _, err = db.Exec("CREATE SEQUENCE IF NOT EXISTS tests"); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+// installed returns the folder with the programs of the newest version.
+func installed() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // Debian's; the pattern is valid
+	if len(found) > 0 {
+		return found[len(found)-1], nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("it is not installed (apt install postgresql)")
+	}
+	path, err = filepath.EvalSymlinks(path)
+	return filepath.Dir(path), err
+}
+
+func nobody() (*syscall.Credential, error) {
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, err
+	}
+	uid, err1 := strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+}
