@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 const (
@@ -63,6 +65,7 @@ func crashChild(dir string) {
 // and that a torn log is repaired. It does not prove fsync; for that the power
 // would have to go.
 func TestKilledStoreKeepsWhatItAcknowledged(t *testing.T) {
+	pgtest.SQLite(t)
 	rounds := 80
 	if s := os.Getenv(crashRoundsEnv); s != "" {
 		var err error

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // files are the names and contents of a folder, but for the index of the log,
@@ -52,6 +54,7 @@ func examined(t *testing.T, path string) (Info, error) {
 }
 
 func TestExamine(t *testing.T) {
+	pgtest.SQLite(t)
 	c := newClock()
 	var path string
 	s := openTest(t, func(cfg *Config) { cfg.Now, path = c.now, cfg.Path })
@@ -78,6 +81,7 @@ func TestExamine(t *testing.T) {
 }
 
 func TestExamineWhatIsWrong(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := t.TempDir()
 	at := func(name string, content []byte) string {
 		path := filepath.Join(dir, name, "archive.db")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -21,6 +22,7 @@ const cannotMount = "a file system cannot be mounted"
 // An archive on a disk that was mounted read-only opens and is read; every write
 // returns why it fails. Where no disk may be mounted, the test simulates one.
 func TestReadOnlyDisk(t *testing.T) {
+	pgtest.SQLite(t)
 	if os.Getenv(frozenEnv) != "" {
 		readOnlyDisk(t, true)
 		return

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
 // When the disk is full, Put says so, what was there stays readable, loads are
 // answered, and after something was deleted there is room again.
 func TestDiskFull(t *testing.T) {
+	pgtest.SQLite(t)
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
 	s, err := open(t.Context(), cfg, sqlite.Faults{MaxPages: 120})
 	if err != nil {
@@ -53,6 +55,7 @@ func TestDiskFull(t *testing.T) {
 // A file that may not be written opens, reads, and refuses every write as
 // ErrFull.
 func TestReadOnly(t *testing.T) {
+	pgtest.SQLite(t)
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
 	s := reopen(t, cfg)
 	e := put(t, s, fiveLines)

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		crashChild(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(pgtest.Main{M: m})
 }
 
 // mine is the scope most tests use; the others must never see what is in it.
@@ -46,7 +47,7 @@ func (c *clock) forward(d time.Duration) { c.at = c.at.Add(d) }
 // openTest opens a store in a folder of its own; change may alter its Config.
 func openTest(t testing.TB, change ...func(*Config)) *SQLite {
 	t.Helper()
-	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
+	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db"), URL: pgtest.URL(t)}
 	for _, f := range change {
 		f(&cfg)
 	}

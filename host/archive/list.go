@@ -41,7 +41,7 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		if err := s.describeAll(ctx, where, args); err != nil {
 			return nil, sqlite.Wrap(ctx, doing, err)
 		}
-		where += " AND instr(lower(query_summary || char(10) || tool_input || char(10) || coalesce(result_summary, '')), lower(?)) > 0"
+		where += " AND " + s.db.Contains("query_summary || '\n' || tool_input || '\n' || coalesce(result_summary, '')")
 		args = append(args, f.Query)
 	}
 	if f.Thread != "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -146,6 +147,7 @@ func TestDroppedIsOverwritten(t *testing.T) {
 // A reader that holds an old snapshot keeps the log from being emptied; the
 // next maintenance does it.
 func TestLogIsEmptiedLater(t *testing.T) {
+	pgtest.SQLite(t)
 	s := openTest(t)
 	if _, err := s.db.ExecContext(t.Context(), "PRAGMA busy_timeout = 20"); err != nil {
 		t.Fatal(err)

@@ -140,6 +140,9 @@ func (s *SQLite) storedText(e Entry, b body) (full any, encoding, size int) {
 			return z, encodingS2, len(z)
 		}
 	}
+	if s.db.InPostgres() { // its column has bytes
+		return append([]byte{}, e.Full...), encodingPlain, size
+	}
 	return e.Full, encodingPlain, size
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -251,6 +252,7 @@ func TestReadCountsLoads(t *testing.T) {
 // Counting a load must not write the text again: a model that pages through
 // eight megabytes would write gigabytes.
 func TestLoadsDoNotRewriteTheText(t *testing.T) {
+	pgtest.SQLite(t)
 	s := openTest(t)
 	e := put(t, s, strings.Repeat("0123456789abcde\n", 4<<20/16))
 	page := func() {

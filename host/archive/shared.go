@@ -168,18 +168,33 @@ type Info struct {
 // it, also while a process has it open. Its errors are those of Open; if ctx ends
 // first, the file is not read to the end. A file that does not exist is
 // fs.ErrNotExist.
-func Examine(ctx context.Context, path string) (Info, error) {
-	var out Info
-	bytes, err := sqlite.Examine(ctx, path, schema(), func(q sqlite.Querier) error {
-		var newest int64
-		err := q.QueryRowContext(ctx, "SELECT count(*), coalesce(max(created_at), 0) FROM tool_result_archive").Scan(&out.Results, &newest)
-		if newest > 0 {
-			out.Newest = time.UnixMilli(newest)
-		}
-		return err
-	})
-	out.Bytes = bytes
+func Examine(ctx context.Context, path string) (out Info, err error) {
+	out.Bytes, err = sqlite.Examine(ctx, path, Schema(), func(q sqlite.Querier) error { return out.count(ctx, q) })
 	return out, err
+}
+
+// ExamineDatabase connects to a PostgreSQL database, also while a process uses it, and
+// counts what it has.
+func ExamineDatabase(ctx context.Context, url string) (out Info, err error) {
+	db, err := sqlite.Open(ctx, sqlite.Options{URL: url, ReadOnly: true}, Schema())
+	if err != nil {
+		return out, err
+	}
+	defer db.Close()
+	if err := out.count(ctx, db); err != nil {
+		return out, sqlite.Wrap(ctx, "counting archives", err)
+	}
+	out.Bytes, err = db.FileBytes(ctx)
+	return out, err
+}
+
+func (i *Info) count(ctx context.Context, q sqlite.Querier) error {
+	var newest int64
+	err := q.QueryRowContext(ctx, "SELECT count(*), coalesce(max(created_at), 0) FROM tool_result_archive").Scan(&i.Results, &newest)
+	if newest > 0 {
+		i.Newest = time.UnixMilli(newest)
+	}
+	return err
 }
 
 // Snapshot writes a consistent copy of the file of an archive to a new file of mode

@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // A snapshot of a store that is being written holds a beginning of what was
 // written, whole, and opens as any archive does.
 func TestSnapshotWhileWritten(t *testing.T) {
+	pgtest.SQLite(t)
 	var path string
 	s := openTest(t, func(c *Config) { path = c.Path })
 	put := func(i int) {
@@ -68,6 +71,7 @@ func TestSnapshotWhileWritten(t *testing.T) {
 }
 
 func TestSnapshotOfFilesAtRest(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "archive.db")
 	s := reopen(t, Config{Path: path})

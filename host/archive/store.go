@@ -27,8 +27,10 @@ const (
 // Config sets where the archive is, how long it keeps texts, and who reads them.
 type Config struct {
 	// Path is the database file. It is created with mode 0600, its folder with
-	// 0700; an existing folder keeps its mode. Empty is an error.
+	// 0700; an existing folder keeps its mode. Empty is an error, unless there is a URL.
 	Path string
+	// URL is a PostgreSQL database in place of a file.
+	URL string
 	// MaxAge is how long a text is kept. 0 or negative: without end.
 	MaxAge time.Duration
 	// MaxBytes bounds the texts of all principals together, and
@@ -107,11 +109,11 @@ type Counter interface {
 	Stats(ctx context.Context) (Stats, error)
 }
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
-// schema returns the tables of the archive.
-func schema() sqlite.Schema {
+// Schema returns the tables of the archive.
+func Schema() sqlite.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic(err) // the name is constant
@@ -151,7 +153,7 @@ func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.db, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Path, Logger: s.log, Faults: faults}, schema()); err != nil {
+	if s.db, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Path, URL: cfg.URL, Logger: s.log, Faults: faults}, Schema()); err != nil {
 		return nil, err
 	}
 	err = s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
@@ -175,7 +177,7 @@ func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err
 // Open. The next Prune removes what the new retention does not keep.
 func (s *SQLite) Configure(cfg Config) {
 	if before := s.config.Load(); before != nil {
-		cfg.Path, cfg.Logger, cfg.Now = before.Path, before.Logger, before.Now
+		cfg.Path, cfg.URL, cfg.Logger, cfg.Now = before.Path, before.URL, before.Logger, before.Now
 	}
 	switch {
 	case cfg.SummaryChars == 0:

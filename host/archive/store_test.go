@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 func TestOpenMakesPrivateFiles(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := filepath.Join(t.TempDir(), "state", "weir")
 	s := reopen(t, Config{Path: filepath.Join(dir, "archive.db")})
 	put(t, s, "text") // so that the log exists too
@@ -27,6 +30,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 }
 
 func TestOpenTightensAnOldFile(t *testing.T) {
+	pgtest.SQLite(t)
 	cfg := Config{Path: filepath.Join(t.TempDir(), "archive.db")}
 	if err := os.WriteFile(cfg.Path, nil, 0o644); err != nil { // empty: a new archive
 		t.Fatal(err)
@@ -39,6 +43,7 @@ func TestOpenTightensAnOldFile(t *testing.T) {
 }
 
 func TestOpenKeepsWhatWasThere(t *testing.T) {
+	pgtest.SQLite(t)
 	// Every one of these characters means something in a data source name.
 	cfg := Config{Path: filepath.Join(t.TempDir(), "a b?mode=ro#%41&中文.db")}
 	s := reopen(t, cfg)
@@ -72,6 +77,7 @@ func edit(t *testing.T, path string, stmts ...string) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	pgtest.SQLite(t)
 	fresh := func(t *testing.T, path string) {
 		s := reopen(t, Config{Path: path})
 		for range 20 {
@@ -143,6 +149,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func TestOpenBadPaths(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "x")
 	for name, path := range map[string]string{
@@ -201,6 +208,7 @@ func TestCancelledCallsSayThatTheyWere(t *testing.T) {
 // The statements that run in a conversation must find their rows by an index,
 // whatever the planner of a later SQLite prefers.
 func TestNoStatementReadsTheWholeTable(t *testing.T) {
+	pgtest.SQLite(t)
 	s := openTest(t)
 	where, _ := s.within(mine, false)
 	everywhere, _ := s.within(mine, true)

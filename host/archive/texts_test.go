@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // texts returns the number of texts on the disk.
@@ -136,6 +138,7 @@ func TestPruneCountsTextsOnce(t *testing.T) {
 
 // A file of a version before the tables were squashed is refused and not changed.
 func TestOldTablesAreRefused(t *testing.T) {
+	pgtest.SQLite(t)
 	s := openTest(t)
 	if err := s.db.Transact(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), "UPDATE archive_version SET version_id = 3 WHERE version_id > 3")

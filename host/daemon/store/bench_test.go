@@ -12,10 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 func benchStore(b *testing.B) *Store {
-	a, err := archive.Open(b.Context(), archive.Config{Path: filepath.Join(b.TempDir(), "archive.db")})
+	a, err := archive.Open(b.Context(), archive.Config{Path: filepath.Join(b.TempDir(), "archive.db"), URL: pgtest.URL(b)})
 	if err != nil {
 		b.Fatal(err)
 	}

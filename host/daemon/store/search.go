@@ -106,8 +106,8 @@ var errEnough = errors.New("the search has reached its limit")
 
 // eachMatch calls f for each title and message that contains all words, and its text.
 func (s *Store) eachMatch(ctx context.Context, principal string, words []string, f func(Hit, string) error) error {
-	cond, args := like("c.title", words)
-	inText, textArgs := like("m.content", words)
+	cond, args := like("c.title "+s.db.Like(), words)
+	inText, textArgs := like("m.content "+s.db.Like(), words)
 	args = append(append(append([]any{}, textArgs...), principal), args...)
 	// A title comes before its messages, with number 0.
 	return s.db.Each(ctx, `SELECT c.id, c.title, c.profile, c.created_at, c.updated_at, coalesce(m.seq, 0), coalesce(m.turn, 0), coalesce(m.role, ''),
@@ -173,10 +173,10 @@ func wordsOf(query string) ([]string, error) {
 	return words, nil
 }
 
-// like returns the condition that a column contains all words. SQLite's LIKE ignores
+// like returns the condition that a column contains all words. Its operator ignores
 // the case of ASCII letters only; for other letters the condition lists the usual ways
 // to write a word.
-func like(column string, words []string) (string, []any) {
+func like(columnLike string, words []string) (string, []any) {
 	var all []string
 	var args []any
 	escape := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
@@ -189,7 +189,7 @@ func like(column string, words []string) (string, []any) {
 		}
 		var any []string
 		for _, form := range forms {
-			any = append(any, column+` LIKE ? ESCAPE '\'`)
+			any = append(any, columnLike+` ? ESCAPE '\'`)
 			args = append(args, "%"+escape.Replace(form)+"%")
 		}
 		all = append(all, "("+strings.Join(any, " OR ")+")")

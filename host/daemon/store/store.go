@@ -25,7 +25,8 @@ var (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-func schema() sqlite.Schema {
+// Schema returns the tables of conversations and usage.
+func Schema() sqlite.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic(err) // the name is constant
@@ -57,7 +58,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		return nil, msg.Errorf("conversations are stored in the file of the archive, and this archive has no file")
 	}
 	s := &Store{results: a, db: a.DB()}
-	for _, tables := range []sqlite.Schema{schema(), journal.Schema()} { // a conversation is deleted with its scripts
+	for _, tables := range []sqlite.Schema{Schema(), journal.Schema()} { // a conversation is deleted with its scripts
 		if err := s.db.Migrate(ctx, tables); err != nil {
 			return nil, err
 		}
@@ -91,6 +92,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 	}
 	return s, sqlite.Wrap(ctx, "opening the conversations", err)
 }
+
+// Ping returns an error if the database does not answer.
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // Scripts returns the tables of scripts, which are in the same file. A nil now means
 // time.Now.

@@ -144,9 +144,17 @@ func (db *DB) Commit(ctx context.Context, bytes int, run func(*Batch) error) err
 }
 
 // commitJobs commits jobs in one transaction, or each in its own if one of them
-// fails.
+// fails. If the connection fails, all of them do: whether a commit that was under way was
+// made is not known then, and the next attempt would fail too.
 func (db *DB) commitJobs(jobs []*job) {
-	if db.commitBatch(jobs) == nil {
+	err := db.commitBatch(jobs)
+	if err == nil {
+		return
+	}
+	if unreachable(err) {
+		for _, j := range jobs {
+			j.err = err
+		}
 		return
 	}
 	for i := range jobs {

@@ -22,8 +22,13 @@ const readers = 4
 // Options are the settings of Open.
 type Options struct {
 	// Path is the database file. Open creates it and its folder if they are missing.
-	// Empty is an error.
+	// Empty is an error, unless there is a URL.
 	Path string
+	// URL is a PostgreSQL database in place of a file; Faults are not for it.
+	URL string
+	// ReadOnly opens a database of a URL beside the process that writes to it. Its tables
+	// must be up to date.
+	ReadOnly bool
 	// Logger receives warnings; nil discards them.
 	Logger hclog.Logger
 	// Faults are for tests; the zero value is normal operation.
@@ -37,11 +42,12 @@ type Faults struct {
 	ReadOnlyDisk bool // the whole file system is read-only
 }
 
-// A DB is an open database file. It is safe for concurrent use. One process should
-// have a file open; a second one waits for locks of the first for five seconds at
-// most.
+// A DB is an open database file, or an open PostgreSQL database. It is safe for
+// concurrent use. One process should have a file open; a second one waits for locks of
+// the first for five seconds at most.
 type DB struct {
 	log   hclog.Logger
+	kind  kind
 	write *sql.DB // one connection
 	read  *sql.DB // several connections, query_only
 	queue commitQueue
@@ -70,6 +76,9 @@ func Open(ctx context.Context, o Options, schemas ...Schema) (db *DB, err error)
 			db = nil
 		}
 	}()
+	if o.URL != "" {
+		return db, db.connectPostgres(ctx, o, schemas)
+	}
 	if o.Path == "" {
 		return db, msg.Errorf("the archive needs a path")
 	}

@@ -114,7 +114,7 @@ func TestSchemasAreIndependent(t *testing.T) {
 		s    Schema
 		want int64
 	}{{notes(), 1}, {other, 2}} {
-		if v, err := row.s.version(t.Context(), f); err != nil || v != row.want {
+		if v, err := row.s.version(t.Context(), f, inFile); err != nil || v != row.want {
 			t.Errorf("%s has version %d, error %v", row.s.Name, v, err)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package sqlite opens weir's database file, writes to it and maintains it. It
-// knows no table: package archive and package daemon/store bring theirs, each
-// as a Schema.
+// Package sqlite opens weir's database, writes to it and maintains it: a file, or a
+// PostgreSQL database. It knows no table: package archive and package daemon/store
+// bring theirs, each as a Schema.
 //
 // How the parts work together:
 //
@@ -12,6 +12,8 @@
 //   - Prepared statements run within a Batch, which is one transaction (batch.go).
 //   - Reclaim returns freed pages to the file system and truncates the log
 //     (space.go).
+//   - postgres.go opens a PostgreSQL database, and has what differs there; copy.go
+//     copies from one kind to the other.
 //   - Examine and Snapshot read a file that another process may have open
 //     (examine.go).
 //
@@ -24,4 +26,6 @@
 //     TruncateLog then removes it.
 //   - No content is written to a temporary file.
 //   - The file has mode 0600, its folder 0700.
+//
+// Of these, PostgreSQL keeps the first.
 package sqlite

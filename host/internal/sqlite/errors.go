@@ -10,6 +10,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/postgres"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -27,6 +28,11 @@ var (
 	ErrClosed = msg.Errorf("the archive is closed")
 	// ErrFull is the error of a write to a disk that is full, read-only or failing.
 	ErrFull = msg.Errorf("the archive cannot be written")
+	// ErrUnreachable is the error of PostgreSQL while there is no connection to it.
+	ErrUnreachable = msg.Errorf("the database cannot be reached")
+
+	errInUse = msg.Errorf("%w: another weir writes to it; give each its own database, or its own search_path", ErrUnreachable)
+	errURL   = msg.Errorf("[store] url is not valid, or its variable is not set; write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 )
 
 // Wrap returns err with the action that failed, and with one of this package's
@@ -61,9 +67,27 @@ func wrap(ctx context.Context, doing any, err error) error {
 	return msg.Errorf("%v: %w", doing, err)
 }
 
-// classify returns the error of this package that a code of SQLite means, nil if
-// there is none.
+// unreachable reports whether an error says that the connection to PostgreSQL failed.
+func unreachable(err error) bool {
+	f, ok := postgres.FaultOf(err)
+	return ok && f == postgres.Unreachable
+}
+
+// classify returns the error of this package that a code of SQLite or PostgreSQL means,
+// nil if there is none.
 func classify(err error) error {
+	if fault, ok := postgres.FaultOf(err); ok {
+		switch fault {
+		case postgres.Unreachable:
+			if errors.Is(err, postgres.ErrInUse) {
+				return errInUse
+			}
+			return msg.Errorf("%w: %v", ErrUnreachable, err)
+		case postgres.Full:
+			return msg.Errorf("%w: %v", ErrFull, err)
+		}
+		return nil
+	}
 	se, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return nil

@@ -37,7 +37,7 @@ func Examine(ctx context.Context, path string, schema Schema, query func(Querier
 		return bytes, err
 	}
 	defer db.Close()
-	version, err := schema.version(ctx, db)
+	version, err := schema.version(ctx, db, inFile)
 	if err == nil && version > 0 && query != nil {
 		err = query(db)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io/fs"
 	"path"
 	"strconv"
@@ -22,7 +23,8 @@ type Schema struct {
 	Name string
 	// Files are the migrations, as package goose reads them: 00001_what.sql. Applied
 	// migrations must not be changed. What follows the line "-- +goose Down" is not
-	// applied. A file with a version before the first one is ErrUnreleased.
+	// applied. A file with a version before the first one is ErrUnreleased. PostgreSQL
+	// gets the file of the same name in the folder postgres, or else a translation.
 	Files fs.FS
 }
 
@@ -44,24 +46,40 @@ func (s Schema) known() (oldest, latest int64) {
 
 // steps returns the migrations. SQLite itself divides a file into statements: goose's
 // parser takes buffers of 4 MiB for that, and most of the time of a new file in tests.
-func (s Schema) steps() (out []*goose.Migration, err error) {
+func (s Schema) steps(k kind) (out []*goose.Migration, err error) {
 	names, _ := fs.Glob(s.Files, "*.sql") // the pattern is valid
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)
 		if err != nil {
 			return nil, err
 		}
-		file, err := fs.ReadFile(s.Files, name)
+		up, err := s.up(k, name)
 		if err != nil {
 			return nil, err
 		}
-		up, _, _ := strings.Cut(string(file), "-- +goose Down")
 		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, up)
 			return err
 		}}, nil))
 	}
 	return out, nil
+}
+
+// up returns what a migration does.
+func (s Schema) up(k kind, name string) (string, error) {
+	var own []byte
+	err := fs.ErrNotExist
+	if k == inPostgres {
+		own, err = fs.ReadFile(s.Files, "postgres/"+name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		own, err = fs.ReadFile(s.Files, name)
+		if k == inPostgres {
+			own = []byte(translate(string(own)))
+		}
+	}
+	text, _, _ := strings.Cut(string(own), "-- +goose Down")
+	return text, err
 }
 
 // refuse returns the error of a version of which this program cannot read the tables.
@@ -79,15 +97,19 @@ func (s Schema) refuse(version int64) error {
 const unreleasedTable = "goose_db_version"
 
 // hasTable reports whether a table exists.
-func hasTable(ctx context.Context, q Querier, name string) (bool, error) {
+func hasTable(ctx context.Context, q Querier, k kind, name string) (bool, error) {
+	tables := "sqlite_schema WHERE name = ?"
+	if k == inPostgres {
+		tables = "pg_tables WHERE schemaname = current_schema() AND tablename = ?"
+	}
 	var n int
-	err := q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", name).Scan(&n)
+	err := q.QueryRowContext(ctx, "SELECT count(*) FROM "+tables, name).Scan(&n)
 	return n > 0, err
 }
 
 // version returns the version of a schema in a file, 0 if it has none of its tables.
-func (s Schema) version(ctx context.Context, q Querier) (version int64, err error) {
-	if found, err := hasTable(ctx, q, s.versionTable()); err != nil || !found {
+func (s Schema) version(ctx context.Context, q Querier, k kind) (version int64, err error) {
+	if found, err := hasTable(ctx, q, k, s.versionTable()); err != nil || !found {
 		return 0, err
 	}
 	err = q.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+s.versionTable()).Scan(&version)
@@ -109,13 +131,13 @@ func check(ctx context.Context, path string, readOnlyDisk bool, schemas []Schema
 	if verdict != "ok" {
 		return msg.Errorf("%s: %w: %s", path, ErrDamaged, strings.Join(strings.Fields(verdict), " "))
 	}
-	if found, err := hasTable(ctx, db, unreleasedTable); err != nil {
+	if found, err := hasTable(ctx, db, inFile, unreleasedTable); err != nil {
 		return wrapPath(ctx, path, err)
 	} else if found {
 		return msg.Errorf("%s: %w", path, ErrUnreleased)
 	}
 	for _, s := range schemas {
-		version, err := s.version(ctx, db)
+		version, err := s.version(ctx, db, inFile)
 		if err != nil {
 			return wrapPath(ctx, path, err)
 		}
@@ -130,7 +152,7 @@ func check(ctx context.Context, path string, readOnlyDisk bool, schemas []Schema
 // Tables of a newer weir are ErrNewer.
 func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	const doing = "bringing the archive's tables up to date"
-	version, err := s.version(ctx, db.write)
+	version, err := s.version(ctx, db.write, db.kind)
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
@@ -140,11 +162,15 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if _, latest := s.known(); version == latest {
 		return nil
 	}
-	steps, err := s.steps()
+	steps, err := s.steps(db.kind)
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.write, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
+	dialect := goose.DialectSQLite3
+	if db.kind == inPostgres {
+		dialect = goose.DialectPostgres
+	}
+	p, err := goose.NewProvider(dialect, db.write, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.versionTable()))
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}

@@ -12,7 +12,13 @@ import (
 //
 // If all is false, free pages stay for later rows while they are less than a quarter
 // of the file.
+//
+// PostgreSQL does it in its own time (autovacuum), and overwrites nothing: deleted content
+// may be found in its files, its log and its copies until other content takes the space.
 func (db *DB) Reclaim(ctx context.Context, all bool) error {
+	if db.kind == inPostgres {
+		return nil
+	}
 	const doing, step = "returning free space of the archive", 2000 // pages
 	for {
 		var free, pages int
@@ -42,6 +48,9 @@ func (db *DB) Reclaim(ctx context.Context, all bool) error {
 // TruncateLog copies the log into the file and truncates it. A reader that still
 // needs the log prevents that: LogInUse then reports true.
 func (db *DB) TruncateLog(ctx context.Context) error {
+	if db.kind == inPostgres {
+		return nil
+	}
 	var busy, frames, done int
 	err := db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &done)
 	if err != nil {
@@ -59,6 +68,10 @@ func (db *DB) LogInUse() bool { return db.logInUse.Load() }
 
 // FileBytes returns the size of the database, without its log.
 func (db *DB) FileBytes(ctx context.Context) (bytes int64, err error) {
-	err = db.read.QueryRowContext(ctx, "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)").Scan(&bytes)
+	text := "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)"
+	if db.kind == inPostgres {
+		text = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
+	}
+	err = db.read.QueryRowContext(ctx, text).Scan(&bytes)
 	return bytes, Wrap(ctx, "reading the archive's size", err)
 }

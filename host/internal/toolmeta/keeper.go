@@ -80,7 +80,7 @@ func (d *daily) at(now time.Time) {
 // Open reads what is kept in db. changed is called, in Run's goroutines, when there are
 // new answers.
 func (k *Keeper) Open(ctx context.Context, db *sqlite.DB, log hclog.Logger, now func() time.Time, changed func()) error {
-	if err := db.Migrate(ctx, schema()); err != nil {
+	if err := db.Migrate(ctx, Schema()); err != nil {
 		return err
 	}
 	answers, err := load(ctx, db)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -51,9 +53,11 @@ func (m *model) count() (n int) {
 	return n
 }
 
+func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
+
 func openDB(t *testing.T, path string) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, URL: pgtest.URL(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-func schema() sqlite.Schema {
+// Schema returns the tables of what models said about tools.
+func Schema() sqlite.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic(err) // the name is constant
