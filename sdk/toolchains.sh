@@ -1,6 +1,6 @@
 #!/bin/sh
-# Looks for what builds plugins in C, Rust and AssemblyScript, and for the browser in
-# which the page is tried. With CI=true what is missing is installed, on Debian and
+# Looks for what builds plugins in C, Rust and AssemblyScript, for the browser in which
+# the page is tried, and for PostgreSQL, on which the store is tested. With CI=true what is missing is installed, on Debian and
 # Ubuntu, and it is an error if it cannot be used then. Elsewhere one line says what is
 # missing and how to get it.
 set -eu
@@ -31,6 +31,10 @@ has_target() {
 
 has_npm() {
 	command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1
+}
+
+has_postgres() {
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1
 }
 
 has_browser() {
@@ -81,6 +85,7 @@ look c clang lld wasi-libc libclang-rt-dev-wasm32
 look rust rustc cargo libstd-rust-dev-wasm32
 look npm nodejs npm ca-certificates
 look browser chromium
+look postgres postgresql
 
 if [ "${CI:-}" != true ]; then
 	[ -z "$missing" ] || echo "not tried, because the toolchain is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"

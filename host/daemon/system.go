@@ -1,12 +1,14 @@
 package daemon
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
@@ -91,11 +93,19 @@ type Readiness struct {
 	Tools  int    `json:"tools"`
 }
 
-// readyz says whether a question can be asked: the daemon is not draining and
-// at least one model is there.
-func (s *system) readyz(w http.ResponseWriter, _ *http.Request) error {
+// readyTime is how long the database may take to answer.
+const readyTime = 2 * time.Second
+
+// readyz says whether a question can be asked: the daemon is not draining, at least one
+// model is there, and the database answers.
+func (s *system) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.admission.Closed() {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	defer cancel()
+	if err := s.store.Ping(ctx); err != nil {
+		return archive.ErrUnreachable
 	}
 	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(s.host.Tools())})
 	return nil

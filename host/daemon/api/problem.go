@@ -119,6 +119,8 @@ func AsProblem(err error) *Problem {
 		return Problemf(http.StatusNotFound, "not_found", "list the archives with `weir archive list`, the conversations with `weir conversation list`", "there is nothing with that id here")
 	case errors.Is(err, archive.ErrExpired):
 		return Problemf(http.StatusGone, "expired", "call the tool again", "the archive was pruned; its text is gone")
+	case errors.Is(err, archive.ErrUnreachable):
+		return Problemf(http.StatusServiceUnavailable, "storage", "ask again when the database runs", "the database cannot be reached")
 	case errors.Is(err, archive.ErrFull):
 		return Problemf(http.StatusInsufficientStorage, "storage", "free some space or check the data folder's permissions", "the data folder cannot be written")
 	case errors.Is(err, context.Canceled):

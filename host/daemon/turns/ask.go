@@ -120,7 +120,9 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
 		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
 		t.end.Unsaved = true
-		if !errors.Is(err, archive.ErrFull) {
+		if errors.Is(err, archive.ErrUnreachable) {
+			runErr = errors.Join(runErr, archive.ErrUnreachable)
+		} else if !errors.Is(err, archive.ErrFull) {
 			runErr = errors.Join(runErr, archive.ErrFull)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // fixed are the settings that a reload leaves to the next start.
 var fixed = []string{
 	"server.addr", "server.hosts", "server.drain", "server.resume_grace", "mcp", "log.format",
-	"scripts.memory", "scripts.cpu_time",
+	"scripts.memory", "scripts.cpu_time", "store.url",
 }
 
 // Every key of tools.toml is known to hold at once or not, so that a new one is

@@ -20,8 +20,12 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/toolmeta"
+	"github.com/weirhost/weir/host/script/journal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -62,8 +66,9 @@ func excluded(name string) bool {
 
 // Write writes the data folder into a file that only its owner can read. It
 // replaces an existing file only if force is set, and only when the backup is
-// complete. version is that of weir. progress receives what is in progress.
-func Write(ctx context.Context, p config.Paths, file, version string, force bool, progress func(tool.Text)) (w Written, err error) {
+// complete. database is the URL of the archive; empty: it is in the folder. version is that
+// of weir. progress receives what is in progress.
+func Write(ctx context.Context, p config.Paths, database, file, version string, force bool, progress func(tool.Text)) (w Written, err error) {
 	if _, err := os.Stat(p.Data); err != nil {
 		return w, msg.Usagef("give the folder with --data", "there is no data folder %s", p.Data)
 	}
@@ -78,7 +83,7 @@ func Write(ctx context.Context, p config.Paths, file, version string, force bool
 	w.Info = Info{Format: format, Weir: version, Created: time.Now().UTC().Truncate(time.Second)}
 	snapshot := filepath.Join(temp, archiveName)
 	progress(tool.Textf("copying the archive"))
-	switch err := archive.Snapshot(ctx, p.Archive, snapshot); {
+	switch err := take(ctx, p, database, snapshot); {
 	case errors.Is(err, fs.ErrNotExist):
 		snapshot = ""
 	case err != nil:
@@ -104,6 +109,34 @@ func Write(ctx context.Context, p config.Paths, file, version string, force bool
 	}
 	w.Bytes = st.Size()
 	return w, nil
+}
+
+// take writes a copy of the archive, as it is at one moment, to a new SQLite file.
+func take(ctx context.Context, p config.Paths, database, to string) error {
+	if database == "" {
+		return archive.Snapshot(ctx, p.Archive, to)
+	}
+	return transfer(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to})
+}
+
+// transfer copies all tables into a database that has none of their rows.
+func transfer(ctx context.Context, from, to sqlite.Options) (err error) {
+	source, err := sqlite.Open(ctx, from, tables()...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := sqlite.Open(ctx, to, tables()...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	return sqlite.Copy(ctx, source, target)
+}
+
+// tables are those of every owner.
+func tables() []sqlite.Schema {
+	return []sqlite.Schema{archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema()}
 }
 
 func unwritable(hint, file string, err error) error {

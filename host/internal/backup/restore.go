@@ -28,8 +28,10 @@ const maxHead = 1 << 16
 
 // Restore puts a backup into the data folder, whose lock the caller must hold. It
 // refuses a folder with content unless replace is set; it then moves that content
-// into a new folder beside it and returns that folder as before. Nothing is deleted.
-func Restore(ctx context.Context, p config.Paths, file string, replace bool) (info Info, before string, err error) {
+// into a new folder beside it and returns that folder as before. Nothing is deleted. The
+// archive goes into the database with that URL, which must be empty, or, if there is none,
+// into the folder.
+func Restore(ctx context.Context, p config.Paths, database, file string, replace bool) (info Info, before string, err error) {
 	old, err := content(p.Data)
 	if err != nil {
 		return info, "", err
@@ -53,6 +55,12 @@ func Restore(ctx context.Context, p config.Paths, file string, replace bool) (in
 	}
 	if err := endScripts(ctx, filepath.Join(temp, archiveName)); err != nil {
 		return info, "", msg.Problemf(msg.Storage, "the data folder is as it was", "the scripts of the backup cannot be ended: %s", strings.ReplaceAll(err.Error(), temp+string(filepath.Separator), ""))
+	}
+	if database != "" && slices.Contains(names, archiveName) {
+		if err := transfer(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}); err != nil {
+			return info, "", msg.Problemf(msg.Storage, "the data folder is as it was; give an empty database", "the backup's results cannot be put into the database: %s", err)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == archiveName })
 	}
 	before, err = exchange(p.Data, temp, old, names)
 	return info, before, err

@@ -29,6 +29,9 @@ func check(s *Settings, bad report) {
 	oneOf(s.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}, "log", "level")
 	oneOf(s.Log.Format, []string{"text", "json"}, "log", "format")
 	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")
+	if u := s.Store.Database(); u != "" && !strings.Contains(u, "${") && !strings.HasPrefix(u, "postgres://") {
+		bad(tool.Textf("the address of the database does not begin with postgres://"), tool.Textf("write postgres://USER@HOST/DATABASE, or remove the key: without it weir uses the file in its data folder"), "store", "url")
+	}
 	oneOf(s.Archive.Trigger, []string{string(agent.TriggerModel), string(agent.TriggerKeyword), string(agent.TriggerSemantic), string(agent.TriggerHybrid)}, "archive", "trigger")
 	if s.Archive.Semantic > 1 {
 		bad(tool.Textf("semantic_threshold is %v", s.Archive.Semantic), tool.Textf("give a score from 0 to 1; negative means that the best match is always good enough"), "archive", "semantic_threshold")

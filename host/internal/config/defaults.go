@@ -144,8 +144,10 @@ func (s Settings) Redacted() Settings {
 		}
 		s.Servers[name] = e
 	}
-	s.Telemetry.Headers = hidden(s.Telemetry.Headers)
-	s.Telemetry.Endpoint = bareURL(s.Telemetry.Endpoint)
+	if u := bareURL(s.Store.Database()); u != "" {
+		s.Store.URL = &u
+	}
+	s.Telemetry.Headers, s.Telemetry.Endpoint = hidden(s.Telemetry.Headers), bareURL(s.Telemetry.Endpoint)
 	s.Grants, s.Tools = maps.Clone(s.Grants), maps.Clone(s.Tools)
 	for name, g := range s.Grants {
 		g.Config = veiled(g.Config)

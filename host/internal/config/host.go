@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 			Grants:       map[string]plugin.Grant{},
 			Reserved:     p.reserved(s.Plugins.Folder),
 			Archive: archive.Config{
-				Path: p.Archive, MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
+				Path: p.Archive, URL: s.Store.Database(), MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
 				MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
 				UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
 			},
@@ -46,8 +47,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		Approved: p.Approved,
 		CacheDir: p.Cache,
 		Secret:   secrets,
-		Logger:   log,
-		Version:  version,
+		Logger:   log, Version: version,
 	}
 	cfg.Approvals = approvals(s.Approvals)
 	Isolate(&cfg, s.Sandbox, p)
@@ -168,4 +168,12 @@ func (s Settings) DaemonUsers() map[string]daemon.User {
 		}
 	}
 	return out
+}
+
+// Database returns the URL; empty: the SQLite file. One whose variable is not set is no URL.
+func (s StoreSettings) Database() string {
+	if s.URL == nil {
+		return ""
+	}
+	return cmp.Or(*s.URL, "(not set)")
 }

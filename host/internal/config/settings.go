@@ -22,6 +22,7 @@ type Settings struct {
 	Plugins   PluginSettings           `toml:"plugins" json:"plugins"`
 	Grants    map[string]GrantSettings `toml:"grants" json:"grants,omitempty"`
 	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
+	Store     StoreSettings            `toml:"store" json:"store,omitzero"`
 	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
 	Search    ToolSearchSettings       `toml:"tool_search" json:"tool_search,omitzero"`
 	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
@@ -316,6 +317,11 @@ type SummarizeSettings struct {
 type ToolSearchSettings struct {
 	QuestionModel string `toml:"question_model" json:"question_model,omitempty"`
 	Embeddings    bool   `toml:"embeddings" json:"embeddings,omitempty"`
+}
+
+// StoreSettings name the database. A nil URL is the SQLite file in the data folder.
+type StoreSettings struct {
+	URL *string `toml:"url" json:"url,omitempty"`
 }
 
 // ArchiveSettings are the thresholds and the retention of the archive.

@@ -111,19 +111,24 @@ func (e *exam) archive(ctx context.Context) {
 	const area = "archive"
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	h, err := archive.Examine(ctx, e.Paths.Archive)
+	where, examine, remedy := e.Paths.Archive, func() (archive.Info, error) { return archive.Examine(ctx, e.Paths.Archive) }, "move the file away, or restore a copy of it"
+	if url := e.settings.Store.Database(); url != "" {
+		where = e.settings.Redacted().Store.Database()
+		examine, remedy = func() (archive.Info, error) { return archive.ExamineDatabase(ctx, url) }, "start the database, or correct [store] url"
+	}
+	h, err := examine()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.add(area, OK, "", "there is none yet; it is made at the first start")
 		return
 	case errors.Is(err, context.DeadlineExceeded):
-		e.add(area, Warn, "stop other programs that use the disk, and try again", "%s (%s) was not read to the end within %s", e.Paths.Archive, sizeText(h.Bytes), archiveTimeout)
+		e.add(area, Warn, "stop other programs that use the disk, and try again", "%s (%s) was not read to the end within %s", where, sizeText(h.Bytes), archiveTimeout)
 		return
 	case err != nil:
-		e.add(area, Fail, "move the file away, or restore a copy of it", "%s", err)
+		e.add(area, Fail, remedy, "%s", err)
 		return
 	}
-	e.add(area, OK, "", "%s: %d results, %s, sound", e.Paths.Archive, h.Results, sizeText(h.Bytes))
+	e.add(area, OK, "", "%s: %d results, %s, sound", where, h.Results, sizeText(h.Bytes))
 	if ahead := time.Until(h.Newest); ahead > time.Minute {
 		e.add("clock", Fail, "set this machine's clock, for example with: timedatectl set-ntp true", "the newest result in the archive was made %s from now: the clock is wrong, or was", ahead.Round(time.Second))
 	}
