@@ -27,7 +27,7 @@ func backupCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
-	p, l, err := c.settings()
+	p, err := c.findPaths()
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *cli) backup(ctx context.Context, file string, force bool) (err error) {
 	}
 	update, done := c.Progress("")
 	defer done()
-	w, err := backup.Write(ctx, p, l.Settings.Store.Database(), file, version(), force, func(t tool.Text) { update(c.Text(t)) })
+	w, err := backup.Write(ctx, c.source(), p, file, version(), force, func(t tool.Text) { update(c.Text(t)) })
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func restoreCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) restore(ctx context.Context, file string, replace bool) (err error) {
-	p, l, err := c.settings()
+	p, err := c.findPaths()
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *cli) restore(ctx context.Context, file string, replace bool) (err error
 	defer func() { _ = lock.Unlock() }() // the file stays: another process may lock it already
 	_, done := c.Progress(c.Sprintf("reading %s", file))
 	defer done()
-	info, before, err := backup.Restore(ctx, p, l.Settings.Store.Database(), file, replace)
+	info, before, err := backup.Restore(ctx, c.source(), p, file, replace)
 	if err != nil {
 		return err
 	}

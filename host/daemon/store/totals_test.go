@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // say makes a conversation of messages, each "role: text".
@@ -283,6 +284,7 @@ func (h *heapWriter) Write(p []byte) (int, error) {
 }
 
 func TestExportOfTenThousandMessages(t *testing.T) {
+	pgtest.Long(t)
 	s := openTest(t)
 	rows := make([]Message, 10_000)
 	for i := range rows {

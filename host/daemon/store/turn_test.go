@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // Turns that are written at the same time are stored whole, and the numbers of messages
 // have no holes.
 func TestConcurrentTurns(t *testing.T) {
+	pgtest.Long(t)
 	quickly(t, 10)
 	rapid.Check(t, func(rt *rapid.T) {
 		s := openTest(t)

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -66,9 +67,13 @@ func excluded(name string) bool {
 
 // Write writes the data folder into a file that only its owner can read. It
 // replaces an existing file only if force is set, and only when the backup is
-// complete. database is the URL of the archive; empty: it is in the folder. version is that
-// of weir. progress receives what is in progress.
-func Write(ctx context.Context, p config.Paths, database, file, version string, force bool, progress func(tool.Text)) (w Written, err error) {
+// complete. The archive is where the configuration of source has it. version is that of
+// weir. progress receives what is in progress.
+func Write(ctx context.Context, source config.Source, p config.Paths, file, version string, force bool, progress func(tool.Text)) (w Written, err error) {
+	database, err := databaseOf(source, p)
+	if err != nil {
+		return w, err
+	}
 	if _, err := os.Stat(p.Data); err != nil {
 		return w, msg.Usagef("give the folder with --data", "there is no data folder %s", p.Data)
 	}
@@ -109,6 +114,20 @@ func Write(ctx context.Context, p config.Paths, database, file, version string, 
 	}
 	w.Bytes = st.Size()
 	return w, nil
+}
+
+// databaseOf returns the URL of the PostgreSQL database that has the archive, empty if it is
+// a file. A configuration with faults is one without a URL, unless it may have one.
+func databaseOf(source config.Source, p config.Paths) (string, error) {
+	l, err := source.Load(p)
+	if err == nil {
+		err = l.Err()
+	}
+	text, _ := os.ReadFile(p.Config) // Load says why it cannot be read
+	if err != nil && l.Settings.Store.URL == nil && !regexp.MustCompile(`(?m)^\s*\[?\s*store\b`).Match(text) {
+		return "", nil
+	}
+	return l.Settings.Store.Database(), err
 }
 
 // take writes a copy of the archive, as it is at one moment, to a new SQLite file.

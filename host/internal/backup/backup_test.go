@@ -72,10 +72,10 @@ func TestScriptsOfABackup(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(t.Context(), config.Paths{Data: from, Archive: filepath.Join(from, archiveName)}, "", file, "1", false, func(tool.Text) {}); err != nil {
+	if _, err := Write(t.Context(), config.Source{}, config.Paths{Data: from, Archive: filepath.Join(from, archiveName)}, file, "1", false, func(tool.Text) {}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Restore(t.Context(), config.Paths{Data: to}, "", file, false); err != nil {
+	if _, _, err := Restore(t.Context(), config.Source{}, config.Paths{Data: to}, file, false); err != nil {
 		t.Fatal(err)
 	}
 	for dir, runtime := range map[string]string{from: "", to: journal.Restored} {

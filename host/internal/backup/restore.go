@@ -29,9 +29,13 @@ const maxHead = 1 << 16
 // Restore puts a backup into the data folder, whose lock the caller must hold. It
 // refuses a folder with content unless replace is set; it then moves that content
 // into a new folder beside it and returns that folder as before. Nothing is deleted. The
-// archive goes into the database with that URL, which must be empty, or, if there is none,
-// into the folder.
-func Restore(ctx context.Context, p config.Paths, database, file string, replace bool) (info Info, before string, err error) {
+// archive goes into the database that the configuration of source names, which must be
+// empty, or, if it names none, into the folder.
+func Restore(ctx context.Context, source config.Source, p config.Paths, file string, replace bool) (info Info, before string, err error) {
+	database, err := databaseOf(source, p)
+	if err != nil {
+		return info, "", err
+	}
 	old, err := content(p.Data)
 	if err != nil {
 		return info, "", err

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -16,8 +17,9 @@ import (
 )
 
 const (
-	// connectTime is how long connecting may take, unless the URL says otherwise.
-	connectTime = 5 * time.Second
+	// answerTime is how long connecting may take, and how long the server may be silent,
+	// unless the URL says otherwise (connect_timeout).
+	answerTime = 3 * time.Second
 	// waitTime is how long a process waits for another one that uses the database to end.
 	waitTime = 5 * time.Second
 )
@@ -31,18 +33,21 @@ func Open(url string, readers int) (write, read *sql.DB, err error) {
 		return nil, nil, ErrURL
 	}
 	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTime
+		cfg.ConnectTimeout = answerTime
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "weir"
 	}
-	open := func(conns int, o ...stdlib.OptionOpenDB) *sql.DB {
-		db := sql.OpenDB(connector{stdlib.GetConnector(*cfg, o...)})
+	s := &server{cfg: cfg, silence: cfg.ConnectTimeout}
+	watched := cfg.Copy()
+	watched.DialFunc = s.dial
+	open := func(conns int, owner *owner) *sql.DB {
+		db := sql.OpenDB(connector{stdlib.GetConnector(*watched), owner})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db
 	}
-	return open(1, stdlib.OptionAfterConnect(own)), open(readers), nil
+	return open(1, &owner{}), open(readers, nil), nil
 }
 
 var (
@@ -52,17 +57,31 @@ var (
 	ErrInUse = errors.New("another weir uses the database")
 )
 
-// own gives the database to the connection that writes, until that ends: of two processes
-// the second fails, and one whose connection broke fails if another took its place.
-func own(ctx context.Context, c *pgx.Conn) error {
+// An owner gives the database to the connection that writes, until that ends: of two
+// processes the second fails, and one whose connection broke fails if another took its
+// place. Only one connection at a time has it.
+type owner struct {
+	// process and since name the server's process of the connection before, which the
+	// server may take for alive after the connection broke here.
+	process int64
+	since   string
+}
+
+func (o *owner) own(ctx context.Context, c *pgx.Conn, process int64, since string) error {
 	for end := time.Now().Add(waitTime); ; {
 		var got bool
 		err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended('weir ' || current_schema(), 0))").Scan(&got)
 		switch {
-		case err != nil || got:
+		case err != nil:
 			return err
+		case got:
+			o.process, o.since = process, since
+			return nil
 		case time.Now().After(end):
 			return ErrInUse
+		}
+		if _, err := c.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2", o.process, o.since); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -72,15 +91,43 @@ func own(ctx context.Context, c *pgx.Conn) error {
 	}
 }
 
-type connector struct{ driver.Connector }
+type connector struct {
+	driver.Connector
+	owner *owner // nil for readers
+}
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	inner, err := c.Connector.Connect(ctx)
+	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return conn{inner.(*stdlib.Conn)}, nil // as package stdlib promises
+	inner := opened.(*stdlib.Conn) // as package stdlib promises
+	if err := c.begin(ctx, inner.Conn()); err != nil {
+		inner.Close()
+		return nil, err
+	}
+	return conn{inner}, nil
+}
+
+// begin asks for the server's process, which is not that of a pooler, and owns the database.
+func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
+	var process int64
+	var since string
+	if err := conn.QueryRow(ctx, "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process, &since); err != nil {
+		return err
+	}
+	plain := conn.PgConn().Conn()
+	if encrypted, ok := plain.(*tls.Conn); ok {
+		plain = encrypted.NetConn()
+	}
+	if w, ok := plain.(*watched); ok {
+		w.process.Store(process)
+	}
+	if c.owner == nil {
+		return nil
+	}
+	return c.owner.own(ctx, conn, process, since)
 }
 
 // A conn is a connection that takes the statements of SQLite.
@@ -92,7 +139,7 @@ func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, er
 	if err != nil {
 		return nil, err
 	}
-	return stmt{inner.(*stdlib.Stmt), c}, nil // as above
+	return stmt{inner.(*stdlib.Stmt), c}, nil // as package stdlib promises
 }
 
 // ExecContext implements driver.ExecerContext. A text without arguments may have several

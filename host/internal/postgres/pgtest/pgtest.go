@@ -3,7 +3,8 @@
 // installed, it says so and leaves the second run out.
 //
 // WEIR_TEST_POSTGRES=only leaves out the first run, also of benchmarks, which otherwise
-// run on SQLite alone; WEIR_TEST_POSTGRES=no leaves out the second.
+// run on SQLite alone, and makes the second one longer (make test-store);
+// WEIR_TEST_POSTGRES=no leaves out the second.
 package pgtest
 
 import (
@@ -45,6 +46,9 @@ func (m Main) Run() (code int) {
 	}
 	defer stop()
 	os.Setenv(serverEnv, server)
+	if checks := flag.Lookup("rapid.checks"); checks != nil && choice != "only" {
+		_ = checks.Value.Set("15") // it is a number
+	}
 	defer os.Unsetenv(serverEnv)
 	return m.M.Run()
 }
@@ -83,6 +87,13 @@ func URL(t testing.TB) string {
 func SQLite(t testing.TB) {
 	if t.Helper(); os.Getenv(serverEnv) != "" {
 		t.Skip("SQLite only")
+	}
+}
+
+// Long leaves a test out of the second run, unless that is the only one.
+func Long(t testing.TB) {
+	if t.Helper(); os.Getenv(serverEnv) != "" && os.Getenv("WEIR_TEST_POSTGRES") != "only" {
+		t.Skip("make test-store runs it on PostgreSQL")
 	}
 }
 

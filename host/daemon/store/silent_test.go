@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// A silentProxy is between weir and the database. While it is silent, it takes what comes
+// and passes nothing on, also for new connections.
+type silentProxy struct{ silent atomic.Bool }
+
+func (p *silentProxy) start(t *testing.T, to string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	pass := func(from, to net.Conn) {
+		defer from.Close()
+		defer to.Close()
+		for b := make([]byte, 1<<16); ; {
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			if !p.silent.Load() {
+				to.Write(b[:n])
+			}
+		}
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				c.Close()
+				continue
+			}
+			go pass(c, server)
+			go pass(server, c)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// A database that stops answering, with its connections open, fails what is asked within
+// seconds, and works again when it answers. A statement that is only long goes on.
+func TestSilentDatabase(t *testing.T) {
+	if !pgtest.InPostgres() {
+		t.Skip("PostgreSQL only")
+	}
+	t.Parallel()
+	direct := pgtest.URL(t)
+	_, rest, _ := strings.Cut(direct, "@")
+	server, _, _ := strings.Cut(rest, "/")
+	var p silentProxy
+	s := reopen(t, archive.Config{URL: strings.Replace(direct, server, p.start(t, server), 1) + "&connect_timeout=1"})
+	e := put(t, s, "before")
+	if err := s.db.Each(t.Context(), "SELECT pg_sleep(1.5)::text", nil, func(sqlite.Row) error { return nil }); err != nil {
+		t.Fatalf("a long statement: %v", err)
+	}
+	p.silent.Store(true)
+	for name, ask := range map[string]func(context.Context) error{
+		"read": func(ctx context.Context) error { _, err := s.archive.Get(ctx, mine, e.UUID); return err },
+		"write": func(ctx context.Context) error {
+			_, err := s.archive.Put(ctx, archive.Entry{Scope: mine, Tool: "run", Full: "x"})
+			return err
+		},
+	} {
+		began := time.Now()
+		if err := ask(t.Context()); !errors.Is(err, archive.ErrUnreachable) || time.Since(began) > 6*time.Second {
+			t.Errorf("%s: %v after %s", name, err, time.Since(began))
+		}
+	}
+	p.silent.Store(false)
+	began := time.Now()
+	put(t, s, "after")
+	if _, err := s.archive.Get(t.Context(), mine, e.UUID); err != nil || time.Since(began) > 3*time.Second {
+		t.Errorf("when it answers again: %v after %s", err, time.Since(began))
+	}
+}
