@@ -79,6 +79,7 @@ var levels = map[string]int{
 	"host/internal/toolchain":        1,
 	"host/internal/panics":           0,
 	"host/internal/jsonscan":         1,
+	"host/internal/packed":           0,
 	"host/internal/lines":            0,
 	"host/internal/linediff":         0,
 	"host/internal/cpusched":         1,

@@ -226,11 +226,12 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 	if o.Relist && t.abi != registry.ABIOwn {
 		s.h.lister.Forget(t.module.Plugin())
 	}
-	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: len(o.Bytes)}
 	if fail == nil {
-		s.h.largeText.Do(len(o.Bytes), func() { a = t.decode(o, s.locale) })
+		text := o.Text || t.def.Format != registry.FormatMCP
+		s.h.largeText.Do(len(o.Bytes), func() { a = answer.Decode(o.Bytes, text, o.Flat, s.locale) })
 		fail = t.checkAnswer(a)
 	}
+	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: a.RawSize}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
 	if a.Cut {
 		a = s.markCut(a)
@@ -268,14 +269,6 @@ func (s *Session) unavailable(ctx context.Context, t *boundTool, err error) (fai
 	return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be read at the moment", name), s.h.watching.Load() != nil
 }
 
-// decode returns what the tool answered.
-func (t *boundTool) decode(o sandbox.Output, l tool.Locale) answer.Answer {
-	if t.def.Format == registry.FormatMCP && !o.Text {
-		return answer.DecodeMCP(o.Bytes, l)
-	}
-	return answer.DecodeText(o.Bytes)
-}
-
 func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) sandbox.Invocation {
 	l, _ := t.within(c.MaxChars)
 	grant := t.grant
@@ -284,7 +277,7 @@ func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) s
 	}
 	inv := sandbox.Invocation{Export: t.def.Export, Tool: t.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole + 1, Fresh: t.def.Fresh, Slot: t.slot}
 	if t.def.Format == registry.FormatMCP {
-		inv.MaxOutput = answer.MaxMCP + 1 // a byte more shows that there is more
+		inv.MCP, inv.MaxOutput = true, answer.MaxMCP+1 // a byte more shows that there is more
 	}
 	if f := s.report; f != nil {
 		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }

@@ -1,6 +1,7 @@
 // Package answer reads what a tool answered, a plugin's guest or another MCP
 // server, and remembers the answers of tools that allow it. DecodeText reads plain
-// text, DecodeMCP a result of the Model Context Protocol; both normalise the text
+// text, DecodeMCP a result of the Model Context Protocol, DecodeFlat one that Flatten
+// has decoded in another process; all normalise the text
 // and keep what normalising changed. Cache returns an earlier answer to the same
 // call, and lets concurrent callers wait for one of them.
 package answer
@@ -40,6 +41,17 @@ func (a Answer) bytes() int {
 		n += len(p.Data)
 	}
 	return n
+}
+
+// Decode is DecodeText for a text, DecodeFlat for a flat form, else DecodeMCP.
+func Decode(raw []byte, text, flat bool, l tool.Locale) Answer {
+	switch {
+	case text:
+		return DecodeText(raw)
+	case flat:
+		return DecodeFlat(raw, l)
+	}
+	return DecodeMCP(raw, l)
 }
 
 // DecodeText returns an answer that is plain text, or the beginning of one.

@@ -101,6 +101,9 @@ type Invocation struct {
 	// MaxOutput is the number of bytes after which the output is cut off; 0 or less:
 	// tool.MaxWhole.
 	MaxOutput int
+	// MCP says that the output is a result of the Model Context Protocol. A worker
+	// decodes it, and Output.Flat says so.
+	MCP bool
 	// Slot is the permission to run; nil: the call needs none.
 	Slot Slot
 }
@@ -123,6 +126,7 @@ type Slot interface {
 type Output struct {
 	Bytes    []byte
 	Text     bool          // Bytes is the text of the answer itself, whatever the tool's format
+	Flat     bool          // Bytes is a decoded answer, in the form of answer.Flatten
 	Memory   tool.Bytes    // the guest's linear memory at its end
 	Instance time.Duration // time until the instance was ready
 	Relist   bool          // the guest reports that its list of tools has changed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
@@ -118,11 +119,14 @@ func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *too
 		return sandbox.Output{}, nil, err
 	}
 	out := sandbox.Output{
-		Bytes: f.Data, Text: m.Text, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
+		Bytes: f.Data, Text: m.Text, Flat: m.Flat, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
 		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
 	}
 	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))
 	if m.Error == nil {
+		if m.Flat && (m.Text || !c.inv.MCP || !answer.IsFlat(f.Data)) || c.inv.MCP && !m.Text && !m.Flat {
+			return sandbox.Output{}, nil, shmring.ErrProtocol
+		}
 		if out.Bytes == nil {
 			out.Bytes = []byte{}
 		}

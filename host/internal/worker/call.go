@@ -67,7 +67,7 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 	case workerLost:
 		return c.loss(errWorkerLost)
 	}
-	allowed := fromChild(c.inv.MaxOutput)
+	allowed := fromChild(c.inv.MaxOutput, c.inv.MCP)
 	beside := !c.module.pool.sched.OneShort()
 	c.w.read.Poll(c.pollTime(beside), beside)
 	for {
@@ -120,7 +120,7 @@ func (c *call) pollTime(concurrent bool) time.Duration {
 func (c *call) meta() *callMeta {
 	return &callMeta{
 		Export: c.inv.Export, Tool: c.inv.Tool, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
-		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh,
+		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh, MCP: c.inv.MCP,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/jail"
@@ -69,6 +70,7 @@ type child struct {
 	came     uint64 // calls, since the process began
 	mounts   []jail.Mount
 	input    []byte         // buffer for the next call
+	flat     []byte         // buffer for the next answer
 	memories *memsnap.Space // nil: instances cannot be renewed
 	trimmer  *memoryTrimmer
 }
@@ -164,7 +166,14 @@ func (c *child) work(g guest) error {
 			c.input = f.Data
 		}
 		out, fail := g.Call(context.Background(), c.invocation(m, f.Data))
-		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, out.Text, metaOfFailure(fail)}, out.Bytes); err != nil {
+		if m.MCP && fail == nil && !out.Text { // the parent reads no JSON of a guest
+			out.Bytes, out.Text = answer.Flatten(c.flat[:0], out.Bytes)
+			out.Flat = !out.Text
+			if cap(out.Bytes) <= keepInput {
+				c.flat = out.Bytes
+			}
+		}
+		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, out.Text, out.Flat, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
 		if len(f.Data)+len(out.Bytes) > collectOver {
@@ -176,7 +185,7 @@ func (c *child) work(g guest) error {
 // collectOver is how many bytes of a call are not left as garbage beside the next one's.
 const collectOver = 4 << 20
 
-// keepInput is the largest input buffer that is kept for the next call, in bytes.
+// keepInput is the largest buffer that is kept for the next call, in bytes.
 const keepInput = 1 << 20
 
 // forever is the timeout of a call in a child: the parent enforces the real one.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/packed"
 	"github.com/weirhost/weir/host/internal/shmring"
 )
 
@@ -17,7 +18,7 @@ type callMeta struct {
 	Config             map[string]string
 	MaxOutput          int
 	HTTP, Progress     bool // whether the parent answers
-	Fresh              bool
+	Fresh, MCP         bool
 }
 
 // A resultMeta is the small part of a result.
@@ -26,6 +27,7 @@ type resultMeta struct {
 	Took             int64 // nanoseconds from the begin of the call to its end
 	Relist           bool
 	Text             bool         // the output is the text of the answer itself
+	Flat             bool         // the output is in the form of answer.Flatten
 	Error            *failureMeta // nil: the call succeeded
 }
 
@@ -34,12 +36,14 @@ const (
 	bitHTTP = 1 << iota
 	bitProgress
 	bitFresh
+	bitMCP
 )
 
 const (
 	bitRelist = 1 << iota
 	bitFailed
 	bitText
+	bitFlat
 )
 
 func (m *callMeta) Pack(b []byte) []byte {
@@ -53,31 +57,34 @@ func (m *callMeta) Pack(b []byte) []byte {
 	if m.Fresh {
 		set |= bitFresh
 	}
-	b = packText(packText(append(b, set), m.Export), m.Tool)
+	if m.MCP {
+		set |= bitMCP
+	}
+	b = packed.Text(packed.Text(append(b, set), m.Export), m.Tool)
 	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
 		b = binary.AppendVarint(b, int64(n))
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Config)) { // equal settings give equal bytes
-		b = packText(packText(b, key), m.Config[key])
+		b = packed.Text(packed.Text(b, key), m.Config[key])
 	}
 	return b
 }
 
 func (m *callMeta) unpack(b []byte) error {
-	p := parcel{rest: b}
-	set := p.byte()
-	m.HTTP, m.Progress, m.Fresh = set&bitHTTP != 0, set&bitProgress != 0, set&bitFresh != 0
-	m.Export, m.Tool = p.text(), p.text()
-	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.number()), int(p.number()), int(p.number())
+	p := packed.Read(b)
+	set := p.Byte()
+	m.HTTP, m.Progress, m.Fresh, m.MCP = set&bitHTTP != 0, set&bitProgress != 0, set&bitFresh != 0, set&bitMCP != 0
+	m.Export, m.Tool = p.Text(), p.Text()
+	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.Number()), int(p.Number()), int(p.Number())
 	m.Config = nil
-	if n := p.number(); n > 0 {
+	if n := p.Number(); n > 0 {
 		m.Config = map[string]string{}
-		for ; n > 0 && !p.bad; n-- {
-			key := p.text()
-			m.Config[key] = p.text()
+		for ; n > 0 && p.Good(); n-- {
+			key := p.Text()
+			m.Config[key] = p.Text()
 		}
 	}
-	return p.end(kindCall)
+	return endOf(p, kindCall)
 }
 
 func (m *resultMeta) Pack(b []byte) []byte {
@@ -91,74 +98,36 @@ func (m *resultMeta) Pack(b []byte) []byte {
 	if m.Text {
 		set |= bitText
 	}
+	if m.Flat {
+		set |= bitFlat
+	}
 	b = append(b, set)
 	for _, n := range []int64{m.Memory, m.Instance, m.Took} {
 		b = binary.AppendVarint(b, n)
 	}
 	if m.Error != nil {
-		b = packText(b, m.Error.pack())
+		b = packed.Text(b, m.Error.pack())
 	}
 	return b
 }
 
 func (m *resultMeta) unpack(b []byte) error {
-	p := parcel{rest: b}
-	set := p.byte()
-	*m = resultMeta{Relist: set&bitRelist != 0, Text: set&bitText != 0, Memory: p.number(), Instance: p.number(), Took: p.number()}
+	p := packed.Read(b)
+	set := p.Byte()
+	*m = resultMeta{Relist: set&bitRelist != 0, Text: set&bitText != 0, Flat: set&bitFlat != 0, Memory: p.Number(), Instance: p.Number(), Took: p.Number()}
 	if set&bitFailed != 0 {
-		failure, err := unpackFailure(p.text())
+		failure, err := unpackFailure(p.Text())
 		if err != nil {
 			return err
 		}
 		m.Error = failure
 	}
-	return p.end(kindResult)
+	return endOf(p, kindResult)
 }
 
-func packText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// A parcel decodes packed bytes. After an error it is bad and returns zero values.
-type parcel struct {
-	rest []byte
-	bad  bool
-}
-
-func (p *parcel) byte() byte {
-	if p.bad || len(p.rest) == 0 {
-		p.bad = true
-		return 0
-	}
-	b := p.rest[0]
-	p.rest = p.rest[1:]
-	return b
-}
-
-func (p *parcel) number() int64 {
-	v, n := binary.Varint(p.rest)
-	if p.bad || n <= 0 {
-		p.bad = true
-		return 0
-	}
-	p.rest = p.rest[n:]
-	return v
-}
-
-func (p *parcel) text() string {
-	l, n := binary.Uvarint(p.rest)
-	if p.bad || n <= 0 || l > uint64(len(p.rest)-n) {
-		p.bad = true
-		return ""
-	}
-	s := string(p.rest[n : n+int(l)])
-	p.rest = p.rest[n+int(l):]
-	return s
-}
-
-// end returns an error unless all bytes were decoded and none is left.
-func (p *parcel) end(k shmring.Kind) error {
-	if p.bad || len(p.rest) > 0 {
+// endOf returns an error unless all bytes of a frame were decoded and none is left.
+func endOf(p packed.Reader, k shmring.Kind) error {
+	if !p.Ended() {
 		return fmt.Errorf("%w: kind %d is not readable", shmring.ErrProtocol, k)
 	}
 	return nil

@@ -1,6 +1,9 @@
 package worker
 
-import "github.com/weirhost/weir/host/internal/shmring"
+import (
+	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/shmring"
+)
 
 // The kinds of frames. A parent sends the first three, a child the others. The small
 // part of a call and of a result is packed (packed.go); in all others it is JSON.
@@ -34,7 +37,10 @@ var (
 )
 
 // fromChild returns what a parent expects during a call whose output is bounded.
-func fromChild(maxOutput int) shmring.Limits {
+func fromChild(maxOutput int, mcp bool) shmring.Limits {
+	if mcp {
+		maxOutput = answer.MaxFlat
+	}
 	return shmring.Limits{
 		kindLog: {Meta: maxText}, kindProgress: {Meta: maxText},
 		kindResult: {Meta: maxText, Data: maxOutput}, kindRequest: {Meta: maxMeta, Data: maxBody},

@@ -21,7 +21,7 @@ func TestCallMetaSurvivesPacking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := callMeta{
 			Export: text.Draw(t, "export"), MaxChars: rapid.Int().Draw(t, "chars"), MaxLines: rapid.Int().Draw(t, "lines"), MaxOutput: rapid.Int().Draw(t, "output"),
-			HTTP: rapid.Bool().Draw(t, "http"), Progress: rapid.Bool().Draw(t, "progress"),
+			HTTP: rapid.Bool().Draw(t, "http"), Progress: rapid.Bool().Draw(t, "progress"), MCP: rapid.Bool().Draw(t, "mcp"),
 		}
 		if c := rapid.MapOfN(text, text, 0, 5).Draw(t, "config"); len(c) > 0 {
 			m.Config = c
@@ -48,7 +48,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, text []byte) {
-		allowed := fromChild(1000)
+		allowed := fromChild(1000, false)
 		r := shmring.NewReader(bytes.NewReader(text), nil, 0)
 		for {
 			got, err := r.Read(&allowed, nil)

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -156,6 +157,13 @@ func lie(what string) {
 		head(kindResult, 0, 0)
 	case "too much output":
 		_ = w.Write(kindResult, &resultMeta{}, make([]byte, 2000))
+	case "an answer in JSON":
+		_ = w.Write(kindResult, &resultMeta{}, []byte(`{"content":[{"type":"text","text":"a"}]}`))
+	case "a flat answer that is none":
+		_ = w.Write(kindResult, &resultMeta{Flat: true}, []byte(`{"content":[{"type":"text","text":"a"}]}`))
+	case "an answer that is flat and a text":
+		flat, _ := answer.Flatten(nil, []byte(`{"content":[]}`))
+		_ = w.Write(kindResult, &resultMeta{Flat: true, Text: true}, flat)
 	case "an unknown code":
 		_ = w.Write(kindResult, &resultMeta{Error: metaOfFailure(&tool.Error{Code: "denied", Msg: "x"})}, nil)
 	case "output beside an error":

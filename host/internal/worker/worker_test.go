@@ -240,6 +240,9 @@ func TestWorkersThatBreakTheProtocol(t *testing.T) {
 		{"no JSON", tool.Failed, broken},
 		{"nothing small", tool.Failed, broken},
 		{"too much output", tool.Failed, broken},
+		{"an answer in JSON", tool.Failed, broken},
+		{"a flat answer that is none", tool.Failed, broken},
+		{"an answer that is flat and a text", tool.Failed, broken},
 		{"an unknown code", tool.Failed, broken},
 		{"output beside an error", tool.Failed, broken},
 		{"log lines without end", tool.Failed, broken},
@@ -257,7 +260,7 @@ func TestWorkersThatBreakTheProtocol(t *testing.T) {
 		t.Run(row.lie, func(t *testing.T) {
 			p := newPool(t, func(c *Config) { c.Command = asRole("liar:" + row.lie) })
 			m := load(t, p, pl)
-			out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, MaxOutput: 1000})
+			out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, MaxOutput: 1000, MCP: strings.Contains(row.lie, "answer")})
 			switch {
 			case row.code == "" && (fail != nil || string(out.Bytes) != row.says || out.Memory != 0 || out.Instance > patience):
 				t.Errorf("got %+v, %v", out, fail)

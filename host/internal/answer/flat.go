@@ -1,0 +1,141 @@
+package answer
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/packed"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// The flat form of a result has no JSON but the structured content and the arguments of
+// more, as bytes. A worker writes it, and its parent, which does not trust it, reads it
+// from the beginning to the end.
+
+// MaxFlat bounds the flat form of a result, in bytes: an invalid byte of a result
+// becomes three, and links are in the text too.
+const MaxFlat = 3*MaxMCP + 2*tool.MaxWhole
+
+const (
+	bitCut = 1 << iota
+	bitIsError
+	bitStructured
+	bitMore
+	bitError
+)
+
+// Flatten decodes a result of the Model Context Protocol and appends its flat form to b,
+// or the text of a result that is one text.
+func Flatten(b, raw []byte) (out []byte, text bool) {
+	if len(raw) <= MaxMCP {
+		if out, ok := jsonscan.AppendText(b, singleText(raw)); ok {
+			return out, true
+		}
+	}
+	out = decode(raw).flat(b)
+	if len(out)-len(b) > MaxFlat {
+		out = decoded{size: len(raw), fault: noResult}.flat(b)
+	}
+	return out, false
+}
+
+func (d decoded) flat(b []byte) []byte {
+	set := when(d.cut, bitCut) | when(d.isError, bitIsError) | when(d.structured != nil, bitStructured) | when(d.more != nil, bitMore) | when(d.err != nil, bitError)
+	b = append(b, byte(d.fault), set)
+	b = binary.AppendVarint(binary.AppendVarint(b, int64(d.size)), int64(len(d.pieces)))
+	left := tool.MaxWhole + 1 // of the texts; a byte more shows that there is more
+	for _, p := range d.pieces {
+		b = append(b, byte(p.kind))
+		switch p.kind {
+		case ofText:
+			p.text = p.text[:min(len(p.text), left)]
+			left -= len(p.text)
+			b = packed.Text(b, p.text)
+		case ofBlob:
+			b = packed.Text(packed.Text(packed.Text(b, p.blob.Name), p.blob.MIME), p.blob.Data)
+		}
+	}
+	b = binary.AppendVarint(b, int64(len(d.sources)))
+	for _, s := range d.sources {
+		b = packed.Text(packed.Text(b, s.Title), s.URL)
+	}
+	if d.structured != nil {
+		b = packed.Text(b, d.structured)
+	}
+	if m := d.more; m != nil {
+		for _, n := range []int{m.Shown, m.Total, m.Lines} {
+			b = binary.AppendVarint(b, int64(n))
+		}
+		b = packed.Text(b, m.Args)
+	}
+	if e := d.err; e != nil {
+		b = packed.Text(packed.Text(packed.Text(b, string(e.Code)), e.Msg), e.Hint)
+	}
+	return b
+}
+
+func when(is bool, bit byte) byte {
+	if is {
+		return bit
+	}
+	return 0
+}
+
+// IsFlat reports whether b has the flat form. It does not look into JSON.
+func IsFlat(b []byte) bool {
+	_, ok := readFlat(b)
+	return ok
+}
+
+// DecodeFlat returns the answer of a flat form, in the language l. One that is none, or
+// whose structured content is no JSON, has an Err.
+func DecodeFlat(b []byte, l tool.Locale) Answer {
+	d, ok := readFlat(b)
+	if !ok || len(d.structured) > 0 && !isJSON(d.structured) || d.more != nil && len(d.more.Args) > 0 && !isJSON(d.more.Args) {
+		return decoded{size: len(b), fault: noResult}.answer(l)
+	}
+	return d.answer(l)
+}
+
+func isJSON(b []byte) bool { return utf8.Valid(b) && jsonscan.Valid(b) }
+
+// readFlat reads a flat form. What it returns is bounded, and the rest of it trusted no
+// more than JSON would be.
+func readFlat(b []byte) (d decoded, ok bool) {
+	r := packed.Read(b)
+	kind, set := fault(r.Byte()), r.Byte()
+	d = decoded{fault: kind, cut: set&bitCut != 0, isError: set&bitIsError != 0, size: int(r.Number())}
+	if n := r.Count(maxParts + 1); n > 0 {
+		d.pieces = make([]piece, 0, n)
+		for ; n > 0 && r.Good(); n-- {
+			p := piece{kind: pieceKind(r.Byte())}
+			switch {
+			case p.kind == ofText:
+				p.raw = r.Bytes()
+			case p.kind == ofBlob:
+				p.blob = tool.Blob{Name: word(&r), MIME: word(&r), Data: r.Bytes()}
+			case p.kind >= pieceKinds || set&bitStructured == 0:
+				return d, false
+			}
+			d.pieces = append(d.pieces, p)
+		}
+	}
+	for n := r.Count(maxSources + maxParts); n > 0 && r.Good(); n-- {
+		d.sources = append(d.sources, tool.Source{Title: word(&r), URL: word(&r)})
+	}
+	if set&bitStructured != 0 {
+		d.structured = r.Bytes()
+	}
+	if set&bitMore != 0 {
+		d.more = claim(&tool.More{Shown: int(r.Number()), Total: int(r.Number()), Lines: int(r.Number()), Args: r.Bytes()})
+	}
+	if set&bitError != 0 {
+		d.err = &tool.Error{Code: tool.Code(r.Text()), Msg: word(&r), Hint: word(&r)}
+	}
+	return d, r.Ended() && d.fault < faults && d.size >= 0
+}
+
+// word reads a short text, in which invalid bytes have no place.
+func word(r *packed.Reader) string { return strings.ToValidUTF8(r.Text(), string(utf8.RuneError)) }
