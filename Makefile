@@ -111,10 +111,6 @@ endif
 
 # What the race detector makes bigger is held to its true bounds without it. The tests
 # leave out go vet, which runs over everything.
-.PHONY: test-store
-test-store: ## run the tests of what is stored on PostgreSQL, in full (make test: a part)
-	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m ./host/archive ./host/daemon/store ./host/script/journal ./host/internal/toolmeta
-
 .PHONY: test-unwatched
 test-unwatched:
 	$(GO) vet ./...
@@ -129,6 +125,10 @@ endif
 .PHONY: ready
 ready:
 	@$(MAKE) --no-print-directory -j2 plugins toolchains
+
+.PHONY: test-store
+test-store: ## run the tests of what is stored on PostgreSQL, in full (make test: a part)
+	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m ./host/archive ./host/daemon/store ./host/script/journal ./host/internal/toolmeta
 
 .PHONY: toolchains
 toolchains: ## look for what builds plugins in other languages (CI=true installs it)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Looks for what builds plugins in C, Rust and AssemblyScript, for the browser in which
-# the page is tried, and for PostgreSQL, on which the store is tested. With CI=true what is missing is installed, on Debian and
-# Ubuntu, and it is an error if it cannot be used then. Elsewhere one line says what is
-# missing and how to get it.
+# the page is tried, and for PostgreSQL, on which the store is tested. With CI=true what
+# is missing is installed, on Debian and Ubuntu, and it is an error if it cannot be used
+# then. Elsewhere one line says what is missing and how to get it.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)

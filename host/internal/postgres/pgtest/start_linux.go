@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -29,6 +30,8 @@ func start() (url string, stop func(), err error) {
 			os.RemoveAll(dir)
 		}
 	}()
+	// The kernel ends the server with the thread that started it: this one stays.
+	runtime.LockOSThread()
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() == 0 { // the server refuses root
 		if attr.Credential, err = nobody(); err != nil {
