@@ -58,13 +58,19 @@ func Neutralise(s string) string {
 // clipMark is 📎, the mark of a placeholder.
 const clipMark = "📎"
 
+// triggers are the bytes at which a token can begin.
+var triggers = [256]uint8{'<': 1, '[': 1, '`': 1, '~': 1, '\n': 1, 0xF0: 1} // 0xF0 begins clipMark
+
 // nextTrigger returns the next offset at or after i at which a token can begin.
 func nextTrigger(s string, i int) int {
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '<', '[', '`', '~', '\n', clipMark[0]:
-			return i
+	for ; i+8 <= len(s); i += 8 {
+		t := s[i : i+8]
+		if triggers[t[0]]|triggers[t[1]]|triggers[t[2]]|triggers[t[3]]|triggers[t[4]]|triggers[t[5]]|triggers[t[6]]|triggers[t[7]] != 0 {
+			break
 		}
+	}
+	for i < len(s) && triggers[s[i]] == 0 {
+		i++
 	}
 	return i
 }

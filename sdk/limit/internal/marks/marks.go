@@ -105,11 +105,19 @@ func isTableMark(s string) bool {
 	return known()
 }
 
+// decoration is what may be before the first letter of a line that announces a call.
+var decoration = func() (is [256]bool) {
+	for _, c := range []byte(" \t\r*_-+#>.)0123456789") {
+		is[c] = true
+	}
+	return is
+}()
+
 // Line returns where a line that announces a call has its first letter; -1: it
-// announces none. Bullets, numbers and emphasis may be before it.
+// announces none. Bullets, numbers and emphasis may be before it: decoration.
 func Line(s string) int {
 	n := 0
-	for n < len(s) && n < 32 && strings.IndexByte(" \t\r*_-+#>.)0123456789", s[n]) >= 0 {
+	for n < len(s) && n < 32 && decoration[s[n]] {
 		n++
 	}
 	line := s[n:min(len(s), n+32)]
