@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, bubble, calls, ended, log, startWorld, view, violations } from './world.mjs';
+import { ask, bubble, calls, ended, log, pending, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld('[scripts]\noffer = "always"'); ({ weir, model } = world); });
@@ -306,10 +306,18 @@ test('a second card of a script shows its own calls', async () => {
   const code = 'await tools.long_text({ lines: 7 }); const all = await Promise.allSettled([1, 2].map((n) => tools.long_text({ lines: 7 }))); return all.map((r) => r.reason?.code ?? r.value.lines).join();';
   model.calls = (question) => (/twice/.test(question) ? [['run_script', { code }]] : []);
   model.says = (last) => [`It says: ${/denied,7/.exec(last.content)}`];
-  const page = await world.visit();
+  const page = await world.visit(), asked = pending();
+  await page.route('**/api/approvals/*', async (route) => { // the second card comes before the answer to the first is confirmed
+    const response = await route.fetch();
+    await asked.promise;
+    await route.fulfill({ response });
+  });
   await ask(page, 'Ask me twice');
   await log(page).getByRole('group', { name: 'Calls that wait for your answer: 1' }).getByRole('button', { name: 'Allow all' }).click();
   const second = log(page).getByRole('group', { name: 'Calls that wait for your answer: 2' });
+  await second.waitFor();
+  asked.keep();
+  await page.unroute('**/api/approvals/*', { behavior: 'wait' });
   await second.getByRole('checkbox').first().uncheck();
   await second.getByRole('button', { name: 'Allow those with a tick: 1 of 2' }).click();
   await log(page).getByText('It says: denied,7').waitFor();

@@ -277,9 +277,10 @@ test('models are tested, retention is tried, and powers are shown as commands', 
   await page.getByRole('button', { name: 'Delete it…' }).click();
   await page.getByRole('button', { name: 'Yes, delete it' }).click();
   await page.getByText(/^Deleted of ann: .*results 1 /).waitFor();
+  await weir.stranger('wanderer', ['one.example']);
   await settings(page, 'Health');
   await page.getByText(/^Faults: \d+, warnings: [1-9]\d* \(.+\)$/).waitFor();
-  await page.getByRole('listitem').filter({ hasText: /^warning plugins fetch_url/ }).getByRole('link', { name: 'Plugins' }).waitFor();
+  await page.getByRole('listitem').filter({ hasText: /^warning plugins wanderer/ }).getByRole('link', { name: 'Plugins' }).waitFor();
   assert.deepEqual(await page.locator('.health b').allInnerTexts().then((all) => all.indexOf('ok') > all.lastIndexOf('warning')), true, 'what is wrong comes first');
   await fine(page);
   await settings(page, 'This page');

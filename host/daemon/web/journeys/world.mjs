@@ -86,6 +86,8 @@ action = "allow"
 [tools.long_text]
 keep = ["^line 201:"]
 ${more}
+[plugins]
+shipped = false
 [[plugins.folder]]
 path = "./own"
 trust = "granted"

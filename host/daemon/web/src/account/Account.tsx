@@ -37,7 +37,7 @@ function Quotas({ usage }: { usage: Usage }) {
   const quotas = usage.quotas || [];
   return (
     <section>
-      <h2>{t("quotas")}</h2>
+      <h2>{t("col_quotas")}</h2>
       {!quotas.length && <p class="note">{t("noQuotas")}</p>}
       <ul class="quotas">
         {quotas.map((q) => {

@@ -44,7 +44,7 @@ export function About({ row, close, said }: { row: ConversationRow; close: () =>
   return (
     <Dialog title={t("about")} close={close}>
       <form class="row" onSubmit={(e) => { e.preventDefault(); newName(); }}>
-        <Field class="grow" label={t("title")} value={title.value} onInput={(e) => { title.value = e.currentTarget.value; }} help={t("renameHelp")} />
+        <Field class="grow" label={t("where_title")} value={title.value} onInput={(e) => { title.value = e.currentTarget.value; }} help={t("renameHelp")} />
         <Button kind="main" submit>{t("rename")}</Button>
       </form>
       <dl class="facts">{facts(row).filter(([, v]) => v).map(([key, v]) => [<dt key={key}>{family(`fact_${key}`)}</dt>, <dd key={`${key}-v`}>{v}</dd>])}</dl>

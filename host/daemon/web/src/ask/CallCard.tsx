@@ -66,7 +66,7 @@ function CutCall({ call, s, conversation }: { call: Call; s: CallState; conversa
       {r && r.keptLines > 0 && <Kept r={r} />}
       {r?.text && <Read r={r} folded={Boolean(s.folded)} />}
       {decision(s) && <p class="note" role="status">{decision(s)}</p>}
-      {s.approval && !decision(s) && <ApprovalBox key={s.approval.approval.id} approval={s.approval.approval} answer="" left={s.approval.left} done={(word) => answered(call, word)} />}
+      {s.approval && !decision(s) && <ApprovalBox key={s.approval.approval.id} approval={s.approval.approval} answer="" left={s.approval.left} done={(word) => answered(call, word, s.approval!.approval.id)} />}
     </>
   );
 }

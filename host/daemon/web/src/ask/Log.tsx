@@ -84,7 +84,7 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
     <>
       {turn.question && <div class="mine" role="article" aria-label={t("you")} data-m={turn.first}><h2 lang={turn.lang.value || undefined}>{turn.question}</h2></div>}
       {(parts.length > 0 || turn.waits.value) && (
-        <article class="theirs" aria-label={t("answer")}>
+        <article class="theirs" aria-label={t("where_answer")}>
           {parts.map((p, i) => <PartView key={i} part={p} turn={turn} c={c} />)}
           {turn.lost.value && <p class="note">{t("reconnecting")}</p>}
           <Pulse turn={turn} />

@@ -102,10 +102,11 @@ function waitNext(turn: Turn): void {
   turn.wait(runs ? () => t("wait_tool", { tool: runs.tool }) : () => t("wait_model"));
 }
 
-// answered says on a call what a person answered.
-export function answered(call: Call, answer: string): void {
+// answered says on a call what a person answered. The call may ask again by then: id is
+// what was answered, empty for whatever is asked.
+export function answered(call: Call, answer: string, id = ""): void {
   const { approval, status } = call.state.value;
-  if (!approval || approval.answer) return;
+  if (!approval || approval.answer || id && id !== approval.approval.id) return;
   set(call, { approval: { ...approval, answer }, status: status === "waits" ? "running" : status });
 }
 

@@ -51,7 +51,7 @@ function Tools({ clients, secret }: { clients: MCPConfig[]; secret: preact.Compo
     <section aria-labelledby="for-tools">
       <h2 id="for-tools">{t("clientsMCP")}</h2>
       <p class="note">{t("clientsMCPHelp")}</p>
-      <Tabs label={t("client")} all={clients.map((x) => [x.client, names[x.client] || x.client])} value={c.client} set={(v) => { name.value = v; }} />
+      <Tabs label={t("col_program")} all={clients.map((x) => [x.client, names[x.client] || x.client])} value={c.client} set={(v) => { name.value = v; }} />
       <div class="set-up">
         {http && <Choice label={t("clientWay")} value={by} onChange={(e) => { way.value = e.currentTarget.value; }} options={["stdio", "http"].map((w) => ({ value: w, text: family(`way_${w}`) }))} />}
         {c.file && <p>{t("clientFile")} <code>{c.file}</code></p>}
@@ -72,7 +72,7 @@ function Questions({ token, secret }: { token: string; secret: preact.ComponentC
     <section aria-labelledby="for-questions">
       <h2 id="for-questions">{t("clientsOpenAI")}</h2>
       <p class="note">{t("clientsOpenAIHelp")}</p>
-      <Tabs label={t("client")} all={examples.map((x) => [x.name, x.title || t("shell")])} value={name.value} set={(v) => { name.value = v; }} />
+      <Tabs label={t("col_program")} all={examples.map((x) => [x.name, x.title || t("shell")])} value={name.value} set={(v) => { name.value = v; }} />
       <div class="set-up">
         <Block text={one.text(base, token, lang.value)} label={t("copyCode")} />
         {secret}

@@ -24,7 +24,7 @@ export function Found({ configured }: { configured: string[] }) {
       <div class="row"><Button onClick={again}>{t("bringLook")}</Button></div>
       <details>
         <summary>{t("bringElse")}</summary>
-        <div class="block"><pre tabIndex={0}>{command}</pre><Copy of={() => command} label={t("copyThis")} /></div>
+        <div class="block"><pre tabIndex={0}>{command}</pre><Copy of={() => command} label={t("copyCommand")} /></div>
       </details>
     </div>
   );

@@ -22,11 +22,11 @@ export function Plugins() {
   const all = data?.plugins || [], waiting = all.filter(due), rest = all.filter((p) => !due(p));
   return (
     <main class={`two ${name ? "chosen" : ""}`}>
-      <nav class="list" aria-label={t("plugins")}>
-        <h1>{t("plugins")}</h1>
+      <nav class="list" aria-label={t("view_plugins")}>
+        <h1>{t("view_plugins")}</h1>
         <p class="note">{t("pluginsHelp")}</p>
         {problem && problem.code !== "unreachable" && <ProblemBox alert message={told(problem)} />}
-        {waiting.length > 0 && <h2>{t("waitingFor")}</h2>}
+        {waiting.length > 0 && <h2>{t("wait_person")}</h2>}
         <ul>{waiting.map((p) => <Row key={p.name} p={p} here={p.name === name} due />)}</ul>
         {rest.length > 0 && <h2>{t("others")}</h2>}
         <ul>{rest.map((p) => <Row key={p.name} p={p} here={p.name === name} />)}</ul>

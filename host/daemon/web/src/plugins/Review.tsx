@@ -150,7 +150,7 @@ function Powers({ v, changes }: { v: PluginVersion; changes: PluginDifference[] 
 function Tools({ v }: { v: PluginVersion }) {
   return (
     <section>
-      <h2>{t("tools")}</h2>
+      <h2>{t("view_tools")}</h2>
       <ul class="tool-rows">
         {(v.tools || []).map(({ spec, effective, effect }) => (
           <li key={spec.name}>

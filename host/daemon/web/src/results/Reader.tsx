@@ -95,7 +95,7 @@ function Head({ page }: { page: ArchivePage }) {
     <header class="reader-head">
       <h1><code>{page.tool}</code> <small>{shortArgs(page.arguments)}</small></h1>
       <span class="space" />
-      {page.chars <= copied && <Copy of={raw} label={t("copyWhole")} />}
+      {page.chars <= copied && <Copy of={raw} label={t("copy")} />}
       <Button onClick={() => doing(async () => { await save(await api(`api/archives/${encodeURIComponent(page.uuid)}/raw`), `${page.tool}-${page.uuid.slice(-4)}.txt`); return t("downloaded"); })}>{t("download")}</Button>
       {sure.value ? <><Button autofocus onClick={() => { sure.value = false; }}>{t("keepIt")}</Button><Button kind="danger" onClick={remove}>{t("deleteYes")}</Button></> : <Button class="bad" onClick={() => { sure.value = true; }}>{t("delete")}</Button>}
       <p class="chips">

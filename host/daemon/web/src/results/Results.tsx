@@ -45,7 +45,7 @@ function All() {
   return (
     <main class="page">
       <header class="row">
-        <h1>{t("results")}</h1>
+        <h1>{t("view_results")}</h1>
         <span class="space" />
       </header>
       <p class="note">{t("resultsHelp")}</p>

@@ -63,7 +63,7 @@ function ladder(tool: string, declared: number, p: ConfiguredProfile): Rung[] {
     { name: t("rungTool"), n: at(own) ? 0 : declared, from: declared ? (at(own) ? t("replaced") : "plugin.toml") : t("noOwnLimit") },
     { name: t("rungOperator"), n: at(own), from: lineOf(own), key: own },
     { name: t("rungAgent"), n: set ? length(Number(set.value ?? 0)) : p.limit, from: p.why },
-    { name: t("rungCeiling"), n: at(ceiling), from: lineOf(ceiling), key: ceiling },
+    { name: t("layer_ceiling"), n: at(ceiling), from: lineOf(ceiling), key: ceiling },
   ];
 }
 

@@ -32,7 +32,7 @@ export function People() {
       <section class="card" aria-labelledby="add-user">
         <h3 id="add-user">{t("addUser")}</h3>
         <p class="note">{t("addUserHelp")}</p>
-        <Block text="weir user add NAME --tokens-per-day 200000" label={t("copyThis")} />
+        <Block text="weir user add NAME --tokens-per-day 200000" label={t("copyCommand")} />
       </section>
       <Removed />
     </>

@@ -25,11 +25,11 @@ export function Powers() {
       {powers.map(([name, text]) => (
         <section class="card" key={name} aria-label={family(`power_${name}`)}>
           <h3>{family(`power_${name}`)}</h3>
-          <Block text={text} label={t(text.startsWith("weir ") ? "copyThis" : "copyLines")} />
+          <Block text={text} label={t(text.startsWith("weir ") ? "copyCommand" : "copyLines")} />
         </section>
       ))}
       <p class="note">{t("powersThen")}</p>
-      <Block text={"weir config validate && weir reload"} label={t("copyThis")} />
+      <Block text={"weir config validate && weir reload"} label={t("copyCommand")} />
     </>
   );
 }

@@ -23,8 +23,8 @@ export function Tools() {
   useKeys({ "/": () => document.getElementById("find-tool")?.focus() });
   return (
     <main class={`two ${name ? "chosen" : ""}`}>
-      <nav class="list" aria-label={t("tools")}>
-        <h1>{t("tools")}</h1>
+      <nav class="list" aria-label={t("view_tools")}>
+        <h1>{t("view_tools")}</h1>
         <p class="note">{t("toolsHelp")}</p>
         <Field id="find-tool" class="grow once" label={t("findTool")} hideLabel type="search" placeholder={t("findTool")} value={words.value} onInput={(e) => { words.value = e.currentTarget.value; }} />
         {problem && problem.code !== "unreachable" && <ProblemBox alert message={told(problem)} />}

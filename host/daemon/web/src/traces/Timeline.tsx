@@ -43,7 +43,7 @@ export function Timeline({ x }: { x: Trace }) {
       <h2 id="time">{t("time")} <small>0 – {took(whole)}</small></h2>
       <p class="time-key" aria-hidden="true">
         <span><i class="before" />{t("keyBefore")}</span><span><i class="model" />{t("keyModel")}</span>
-        {uses("call") && <span><i class="tool" />{t("keyTool")}</span>}{waits && <span><i class="person" />{t("keyPerson")}</span>}{uses("load") && <span><i class="load" />{t("keyLoaded")}</span>}
+        {uses("call") && <span><i class="tool" />{t("keyTool")}</span>}{waits && <span><i class="person" />{t("keyPerson")}</span>}{uses("load") && <span><i class="load" />{t("loaded")}</span>}
       </p>
       <ol class="timeline">{all.map((r, i) => <li key={i} class={`is-${r.kind}`}><Line r={r} whole={whole} /></li>)}</ol>
     </section>

@@ -40,7 +40,7 @@ function One({ parts }: { parts: string[] }) {
         <Copy label={t("copyJSON")} of={() => JSON.stringify(x, null, 2)} />
       </header>
       <p class="chips">
-        <span>{t("turnOf", { n: num(x.turn) })}</span><span>{x.model}</span><span>{x.profile}</span><span>{family(`mode_${x.mode}`)}</span><span>{t("secondsOf", { n: seconds(x.elapsed_ms) })}</span>
+        <span>{t("turnOf", { n: num(x.turn) })}</span><span>{x.model}</span><span>{x.profile}</span><span>{family(`mode_${x.mode}`)}</span><span>{t("seconds", { n: seconds(x.elapsed_ms) })}</span>
         <span>{t("requestsOf", { n: num(x.requests) })}</span><span>{t("callsOf", { n: num(x.calls), cut: num(cut) })}</span><span>{t("tokensOf", { in: num(x.usage.prompt_tokens), out: num(x.usage.completion_tokens) })}</span>
         {x.cost && <span>{money([x.cost])}</span>}
         {x.produced_chars > 0 && <span>{num(x.produced_chars)} → {t("nCharacters", { n: num(x.shown_chars) })}</span>}
@@ -49,7 +49,7 @@ function One({ parts }: { parts: string[] }) {
       </p>
       <Timeline x={x} />
       <Held x={x} />
-      {(x.tools?.length || 0) > 0 && <section><h2>{t("descriptionsCost")}</h2><Table label={t("descriptionsCost")} numbers={[1]} head={[t("view_tools"), t("tokens")]} rows={[...x.tools!].sort((a, b) => b.tokens - a.tokens).map((c) => [c.name, num(c.tokens)])} /></section>}
+      {(x.tools?.length || 0) > 0 && <section><h2>{t("descriptionsCost")}</h2><Table label={t("descriptionsCost")} numbers={[1]} head={[t("view_tools"), t("unit_tokens")]} rows={[...x.tools!].sort((a, b) => b.tokens - a.tokens).map((c) => [c.name, num(c.tokens)])} /></section>}
     </>
   );
 }
@@ -72,7 +72,7 @@ function Head({ x }: { x: TraceHead }) {
   return (
     <a href={to("traces", [String(x.id)])}>
       <span class="first">{shown(x.question).slice(0, 160)}</span>
-      <span class="size">{t("secondsOf", { n: seconds(x.elapsed_ms) })} · {num(x.usage.prompt_tokens + x.usage.completion_tokens)} {t("tokens")}</span>
+      <span class="size">{t("seconds", { n: seconds(x.elapsed_ms) })} · {num(x.usage.prompt_tokens + x.usage.completion_tokens)} {t("unit_tokens")}</span>
       <span class="sum">{x.model} · {t("requestsOf", { n: num(x.requests) })} · {t("callsOnly", { n: num(x.calls) })}{x.produced_chars ? ` · ${num(x.produced_chars)} → ${num(x.shown_chars)}` : ""}{x.reason !== "answer" ? ` · ${family(`reason_${x.reason}`)}` : ""}</span>
       <small>{moment(x.started_at)}</small>
     </a>

@@ -4,7 +4,6 @@ export const account = {
   accountOf: ["Account: {user}", "账户：{user}"],
   operator: ["Operator", "管理员"],
   logOut: ["Log out", "退出登录"],
-  quotas: ["Quotas", "配额"],
   noQuotas: ["There are no quotas.", "没有配额，用量不受限制。"],
   quotaUsed: ["{used} of {limit}", "已用 {used}，共 {limit}"],
   quotaNone: ["nothing is allowed", "不允许"],

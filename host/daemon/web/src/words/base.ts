@@ -2,7 +2,6 @@
 export const base = {
   skipRail: ["Skip to the content", "跳到内容"],
   skip: ["Skip to the question", "跳到提问框"],
-  tools: ["Tools", "工具"],
   toolsHelp: ["What the model may call, and how much of a result it is shown. The whole is always kept.", "模型可以调用的工具，以及每个结果最多展示多少；完整结果始终保留。"],
   loginTitle: ["Log in", "登录"],
   loginHelp: ["Open the address that weir printed when it started, or paste its token here.", "请打开 weir 启动时打印的地址，或在此粘贴其中的令牌。"],

@@ -1,12 +1,11 @@
 // Texts of the set-up of other clients: English, Chinese.
 export const clients = {
   view_clients: ["Clients", "客户端"],
-  clientsHelp: ["Other programs can use weir's tools, and ask through it. Their long results are cut and archived here too.", "其他程序也可以使用 weir 的工具，或通过它提问；它们的长结果同样会在这里截断并存档。"],
+  clientsHelp: ["Other programs can use weir's tools, and ask through it. Their results are cut and archived here too.", "其他程序也可以使用 weir 的工具，或通过它提问；它们的长结果同样会在这里截断并存档。"],
   clientsMCP: ["Programs that use the tools", "使用工具的程序"],
   clientsMCPHelp: ["These speak the Model Context Protocol. Each has a file of its own in which weir is entered.", "这些程序使用 MCP 协议，各自有一个配置文件，需要在其中写入 weir。"],
   clientsOpenAI: ["Programs that ask a model", "向模型提问的程序"],
   clientsOpenAIHelp: ["Whatever speaks OpenAI's protocol needs this address and weir's token as its key.", "使用 OpenAI 协议的程序只需此地址，并以 weir 的令牌作为密钥。"],
-  client: ["Program", "程序"],
   clientWay: ["How it reaches weir", "连接方式"],
   way_stdio: ["it starts weir (no token needed)", "由它启动 weir（无需令牌）"],
   way_http: ["over HTTP, from this daemon", "通过 HTTP 连接此守护进程"],

@@ -1,7 +1,7 @@
 // Texts of models that are found, used and tested: English, Chinese.
 export const models = {
   bring: ["Bring a model", "接入模型"],
-  bringHelp: ["So far the built-in demo answers by fixed rules. These were found on this machine; one click uses one.", "目前由内置演示按固定规则回答。以下是在本机发现的模型，单击即可使用。"],
+  bringHelp: ["These were found on this machine; one click uses one.", "以下是在本机发现的模型，单击即可使用。"],
   bringNone: ["No server of models answers on this machine, and no key of a provider is set. Start one, such as Ollama, or put a key into .env beside tools.toml.", "本机没有模型服务器响应，也没有设置服务商的密钥。请启动一个（例如 Ollama），或把密钥写入 tools.toml 旁的 .env。"],
   bringLook: ["Look again", "再次查找"],
   bringServer: ["answers at {url}", "在 {url} 响应"],
@@ -11,7 +11,6 @@ export const models = {
   bringUsing: ["Writing…", "写入中…"],
   bringUsed: ["{name} answers from now on. tools.toml has:", "此后由 {name} 回答。已写入 tools.toml："],
   bringElse: ["Any other server is added by a command, so that this page can never send a key elsewhere:", "其他服务器需用命令添加，这样本页面绝不会把密钥发往别处："],
-  copyThis: ["Copy the command", "复制命令"],
   bringClient: ["Connect a client", "连接客户端"],
   bringClientHelp: ["Claude, Cursor, VS Code and others can use the same tools, limits and archive.", "Claude、Cursor、VS Code 等也可使用同样的工具、限制和存档。"],
   bringClientGo: ["Show how", "查看方法"],

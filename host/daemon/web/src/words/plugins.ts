@@ -1,6 +1,5 @@
 // Texts of plugins and tools: English, Chinese.
 export const plugins = {
-  plugins: ["Plugins", "插件"],
   pluginsHelp: ["Plugins provide the tools. Someone else's plugin that asks for permissions, and every change of a plugin, waits for your approval.", "工具由插件提供。他人的插件申请权限时，以及插件有任何改动时，都要等你批准。"],
   state_ready: ["ready", "可用"],
   state_waiting: ["waiting", "待批准"],
@@ -68,7 +67,6 @@ export const plugins = {
   approvedWaits: ["Approved; it still waits: {why}", "已批准，但仍在等待：{why}"],
   stay: ["Stay with version {version}", "保留版本 {version}"],
   yesStop: ["Approve it and stop them", "批准并停用它们"],
-  waitingFor: ["Waiting for you", "等待你批准"],
   others: ["All others", "其他"],
   choosePlugin: ["Choose a plugin to see what it can do and what it asks for.", "选择一个插件，查看它能做什么、申请什么权限。"],
   allPlugins: ["All plugins", "全部插件"],
