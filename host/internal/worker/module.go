@@ -218,13 +218,7 @@ func (m *Module) make(ctx context.Context, k *start, mounts []jail.Mount) (*proc
 func (m *Module) start(ctx context.Context, k *start, mounts []jail.Mount) (w *process, turn *cpusched.Task, err error) {
 	select {
 	case m.turns <- struct{}{}:
-		defer func() {
-			if err != nil {
-				<-m.turns
-			} else {
-				time.AfterFunc(firstCallTime, func() { <-m.turns })
-			}
-		}()
+		defer func() { m.endTurn(err) }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
@@ -245,6 +239,15 @@ func (m *Module) start(ctx context.Context, k *start, mounts []jail.Mount) (w *p
 		return nil, nil, err
 	}
 	return w, turn, nil
+}
+
+// endTurn lets the next start have its turn: at once if this one failed.
+func (m *Module) endTurn(err error) {
+	if err != nil {
+		<-m.turns
+	} else {
+		time.AfterFunc(firstCallTime, func() { <-m.turns })
+	}
 }
 
 // load makes a new worker load the module, or discards it.

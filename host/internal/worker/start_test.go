@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -36,6 +37,28 @@ func TestTheFirstFreeWorkerIsTaken(t *testing.T) {
 	s.have(s.start)
 	s.rests(2)
 	s.end("hold door", "a")
+}
+
+// A start keeps its turn until its worker's first call has had its time: of many callers that
+// begin together, the others wait in that worker's queue, and start no process. A start that
+// failed keeps nothing.
+func TestAStartKeepsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &Module{turns: make(chan struct{}, 1)}
+		for _, row := range []struct {
+			err  error
+			wait time.Duration
+		}{{nil, firstCallTime}, {errNoWaiter, 0}} {
+			m.turns <- struct{}{}
+			began := time.Now()
+			m.endTurn(row.err)
+			m.turns <- struct{}{} // the next start's
+			if waited := time.Since(began); waited != row.wait {
+				t.Errorf("after %v the next start waits %v, want %v", row.err, waited, row.wait)
+			}
+			<-m.turns
+		}
+	})
 }
 
 // Several calls in a row wait for a worker and find one that becomes free: only one
