@@ -139,6 +139,7 @@ var levels = map[string]int{
 	"host/internal/mcpbridge":        15,
 	"host/internal/doctor":           15,
 	"host/internal/modelcmd":         17,
+	"host/internal/storecmd":         17,
 	"host/cmd/weir":                  20,
 	"host/bench/internal/cputime":    1,
 	"host/bench/mcp":                 20,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
@@ -46,6 +47,16 @@ func TestScripts(t *testing.T) {
 	}
 	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
+		Condition: func(string) (bool, error) {
+			_, err := pgtest.Installed()
+			return err == nil, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"postgres": func(ts *testscript.TestScript, _ bool, _ []string) {
+			url, stop, err := pgtest.Start()
+			ts.Check(err)
+			ts.Defer(stop)
+			ts.Setenv("DB", url)
+		}},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("ROOT", guesttest.Root(t))

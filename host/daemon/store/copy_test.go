@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,13 +59,25 @@ func TestCopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := sqlite.Copy(t.Context(), s.db, to); err != nil {
+		copied, err := sqlite.Copy(t.Context(), s.db, to)
+		if err != nil {
 			t.Fatal(err)
+		}
+		if both, err := sqlite.Compare(t.Context(), to, s.db); err != nil || !slices.Equal(both[0], both[1]) || !slices.Equal(both[0], copied) {
+			t.Errorf("compared: %v, %v", both, err)
 		}
 		if err := to.Close(); err != nil {
 			t.Fatal(err)
 		}
 		next := reopen(t, cfg)
+		for _, code := range []string{"other", "ok"} {
+			if _, err := next.db.ExecContext(t.Context(), "UPDATE tool_calls SET code = ?", code); err != nil {
+				t.Fatal(err)
+			}
+			if both, err := sqlite.Compare(t.Context(), next.db, s.db); err != nil || slices.Equal(both[0], both[1]) != (code == "ok") {
+				t.Errorf("compared with code %s: %v, %v", code, both, err)
+			}
+		}
 		if got := text(next); got != want {
 			t.Errorf("copied:\n%s\nwant:\n%s", got, want)
 		}
@@ -74,8 +87,8 @@ func TestCopy(t *testing.T) {
 		if found, err := next.FindByFingerprint(t.Context(), "ann", "f"); err != nil || len(found) != 1 {
 			t.Errorf("%v, %v", found, err)
 		}
-		if err := sqlite.Copy(t.Context(), s.db, next.db); err == nil {
-			t.Error("a database with rows was copied into")
+		if _, err := sqlite.Copy(t.Context(), s.db, next.db); !errors.Is(err, sqlite.ErrNotEmpty) {
+			t.Errorf("a database with rows was copied into: %v", err)
 		}
 		s = next
 	}

@@ -135,22 +135,63 @@ func take(ctx context.Context, p config.Paths, database, to string) error {
 	if database == "" {
 		return archive.Snapshot(ctx, p.Archive, to)
 	}
-	return transfer(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to})
+	_, err := Copy(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to})
+	return err
 }
 
-// transfer copies all tables into a database that has none of their rows.
-func transfer(ctx context.Context, from, to sqlite.Options) (err error) {
-	source, err := sqlite.Open(ctx, from, tables()...)
+// Copy copies all tables from a file into an empty database, or from a database into a new
+// file, and returns what it compared. If it fails, the database is empty and there is no file.
+func Copy(ctx context.Context, from, to sqlite.Options) (copied []sqlite.Table, err error) {
+	path := to.Path
+	if path != "" {
+		if _, err := os.Lstat(path); err == nil {
+			return nil, msg.Usagef("move it away", "%s exists already", path)
+		}
+		to.Path = path + ".part"
+		remove := func() {
+			for _, end := range []string{"", "-wal", "-shm"} {
+				_ = os.Remove(to.Path + end) // it may not be there
+			}
+		}
+		remove()
+		defer remove()
+	}
+	if err := both(ctx, from, to, func(source, target *sqlite.DB) error {
+		copied, err = sqlite.Copy(ctx, source, target)
+		return err
+	}); err != nil || path == "" {
+		return copied, err
+	}
+	return copied, os.Rename(to.Path, path)
+}
+
+// Compare returns what the tables of a file and of a database have.
+func Compare(ctx context.Context, a, b sqlite.Options) (in [2][]sqlite.Table, err error) {
+	err = both(ctx, a, b, func(a, b *sqlite.DB) error {
+		in, err = sqlite.Compare(ctx, a, b)
+		return err
+	})
+	return in, err
+}
+
+// both opens two stores. A file that is to be read must be there.
+func both(ctx context.Context, a, b sqlite.Options, do func(a, b *sqlite.DB) error) (err error) {
+	if a.Path != "" {
+		if _, err := os.Stat(a.Path); err != nil {
+			return msg.Usagef("give another folder", "there is no archive %s", a.Path)
+		}
+	}
+	first, err := sqlite.Open(ctx, a, tables()...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := sqlite.Open(ctx, to, tables()...)
+	defer func() { err = errors.Join(err, first.Close()) }()
+	second, err := sqlite.Open(ctx, b, tables()...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, target.Close()) }()
-	return sqlite.Copy(ctx, source, target)
+	defer func() { err = errors.Join(err, second.Close()) }()
+	return do(first, second)
 }
 
 // tables are those of every owner.

@@ -61,7 +61,7 @@ func Restore(ctx context.Context, source config.Source, p config.Paths, file str
 		return info, "", msg.Problemf(msg.Storage, "the data folder is as it was", "the scripts of the backup cannot be ended: %s", strings.ReplaceAll(err.Error(), temp+string(filepath.Separator), ""))
 	}
 	if database != "" && slices.Contains(names, archiveName) {
-		if err := transfer(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}); err != nil {
+		if _, err := Copy(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}); err != nil {
 			return info, "", msg.Problemf(msg.Storage, "the data folder is as it was; give an empty database", "the backup's results cannot be put into the database: %s", err)
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == archiveName })

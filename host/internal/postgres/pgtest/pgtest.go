@@ -36,7 +36,7 @@ func (m Main) Run() (code int) {
 			return code
 		}
 	}
-	server, stop, err := start()
+	server, stop, err := Start()
 	if err != nil {
 		fmt.Println("PostgreSQL is not tested:", err)
 		if choice == "only" {

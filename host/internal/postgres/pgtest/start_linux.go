@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// start starts a server that writes to a temporary folder, and syncs nothing to disk.
-func start() (url string, stop func(), err error) {
-	bin, err := installed()
+// Start starts a server that writes to a temporary folder, and syncs nothing to disk.
+func Start() (url string, stop func(), err error) {
+	bin, err := Installed()
 	if err != nil {
 		return "", nil, err
 	}
@@ -95,8 +95,8 @@ func ready(url string) error {
 	return err
 }
 
-// installed returns the folder with the programs of the newest version.
-func installed() (string, error) {
+// Installed returns the folder with the programs of the newest version.
+func Installed() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // Debian's; the pattern is valid
 	if len(found) > 0 {
 		return found[len(found)-1], nil

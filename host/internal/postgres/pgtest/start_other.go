@@ -4,6 +4,11 @@ package pgtest
 
 import "errors"
 
-func start() (string, func(), error) {
-	return "", nil, errors.New("these tests start it on Linux only")
+// Start returns an error.
+func Start() (url string, stop func(), err error) {
+	_, err = Installed()
+	return "", nil, err
 }
+
+// Installed returns an error.
+func Installed() (string, error) { return "", errors.New("these tests start it on Linux only") }
