@@ -57,6 +57,14 @@ type Remark struct {
 	Loaded    bool         `json:"loaded,omitempty"`   // the best of them was loaded
 	From      Mode         `json:"from,omitempty"`
 	To        Mode         `json:"to,omitempty"`
+	// Failed says in each language why the turn ended without an answer, and what to do.
+	Failed map[tool.Locale]Failure `json:"failed,omitempty"`
+}
+
+// A Failure is a sentence and a hint; the hint may be empty.
+type Failure struct {
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 // remark returns the Remark of an event; false: it has none.

@@ -152,6 +152,9 @@ func TestExportForms(t *testing.T) {
 		if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), row.kind) || strings.Contains(r.body, "line 300:") != row.whole {
 			t.Errorf("%s: %d %v %.300s", row.query, r.status, r.header, r.body)
 		}
+		if name := r.header.Get("Content-Disposition"); !strings.HasPrefix(name, "attachment; filename=b-bold-b-20") {
+			t.Errorf("%s is called %q", row.query, name)
+		}
 		for _, want := range row.has {
 			if !strings.Contains(r.body, want) {
 				t.Errorf("%s lacks %q:\n%.3000s", row.query, want, r.body)

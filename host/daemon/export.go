@@ -2,7 +2,11 @@ package daemon
 
 import (
 	"bufio"
+	"mime"
 	"net/http"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -57,8 +61,7 @@ func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) err
 		return err
 	}
 	out, ok := map[string]*exportWriter{
-		formLines: {kind: kindLines, file: "conversation.jsonl"}, formJSON: {kind: kindJSON, file: "conversation.json"},
-		formMarkdown: {kind: kindMarkdown, file: "conversation.md"},
+		formLines: {kind: kindLines, file: ".jsonl"}, formJSON: {kind: kindJSON, file: ".json"}, formMarkdown: {kind: kindMarkdown, file: ".md"},
 	}[form]
 	switch {
 	case !ok:
@@ -70,9 +73,13 @@ func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	out.w = w
-	buffered := bufio.NewWriterSize(out, 32<<10)
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
+	c, err := e.store.Conversation(r.Context(), scope)
+	if err != nil {
+		return err
+	}
+	out.w, out.file = w, exportName(c)+out.file
+	buffered := bufio.NewWriterSize(out, 32<<10)
 	switch form {
 	case formLines:
 		err = e.store.Export(r.Context(), scope, buffered)
@@ -91,6 +98,14 @@ func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) err
 	return err
 }
 
+// exportName names the file of a conversation: its title as far as it can be a part of a
+// file's name, and the day on which it began.
+func exportName(c store.Conversation) string {
+	words := strings.FieldsFunc(c.Title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	title := []rune(strings.Join(words, "-"))
+	return strings.TrimLeft(string(title[:min(len(title), 60)])+"-"+c.Created.Format(time.DateOnly), "-")
+}
+
 // exportWriter answers 200 with the first bytes, so that what fails before them
 // is an answer of its own.
 type exportWriter struct {
@@ -104,7 +119,7 @@ func (e *exportWriter) Write(p []byte) (int, error) {
 		e.begun = true
 		h := e.w.Header()
 		h.Set("Content-Type", e.kind+"; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="`+e.file+`"`)
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": e.file}))
 		e.w.WriteHeader(http.StatusOK)
 	}
 	return e.w.Write(p)

@@ -116,6 +116,7 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	for _, c := range out.Pending {
 		t.end.Pending = append(t.end.Pending, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args, Format: t.format[c.ID]})
 	}
+	remarkFailure(out.Messages, runErr)
 	// What happened is stored even when the client has gone.
 	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
 		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)

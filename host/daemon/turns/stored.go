@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -92,6 +94,20 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 	}
 	t.stored = append(t.stored, rows...)
 	return err
+}
+
+// remarkFailure notes at the last message why the turn ended: who opens the conversation
+// again reads what the stream said. That somebody stopped it the reason says.
+func remarkFailure(messages []agent.Message, err error) {
+	if err == nil || errors.Is(err, context.Canceled) || len(messages) == 0 {
+		return
+	}
+	p, last := api.AsProblem(err), &messages[len(messages)-1]
+	said := map[tool.Locale]agent.Failure{}
+	for _, l := range []tool.Locale{tool.En, tool.Zh} {
+		said[l] = agent.Failure{Message: msg.In(l, p.Msg), Hint: msg.In(l, p.Hint)}
+	}
+	last.Remarks = append(slices.Clip(last.Remarks), agent.Remark{Failed: said})
 }
 
 func (t *turn) conversation() store.Conversation {

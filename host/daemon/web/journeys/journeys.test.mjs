@@ -233,6 +233,22 @@ test('a failed call that is opened again says why, as it did live', async () => 
   assert.deepEqual(await all(), answer);
 });
 
+test('a turn that a model ended by an error says the same when it is opened again', async () => {
+  const page = await world.visit(), told = () => log(page).innerText();
+  await ask(page, 'Please refuse');
+  await ended(page);
+  await log(page).getByText('no luck today').waitFor();
+  await log(page).locator('.sums').waitFor();
+  const live = await told();
+  await page.reload();
+  await log(page).locator('.sums').waitFor();
+  assert.equal(await told(), live);
+  await page.getByRole('button', { name: '中文' }).first().click();
+  await log(page).getByText('模型', { exact: false }).first().waitFor();
+  await log(page).getByText('no luck today').waitFor();
+  await log(page).getByRole('button', { name: '重新提问' }).first().click();
+});
+
 test('a first visit asks for the token, and says when it is wrong', async () => {
   const page = await world.visit({}, '');
   await page.getByRole('heading', { name: 'Log in' }).waitFor();

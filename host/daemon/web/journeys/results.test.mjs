@@ -1,6 +1,6 @@
 // What people do with results and tools, by roles and names.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, calls, ended, log, startWorld, view } from './world.mjs';
 
@@ -156,6 +156,28 @@ test('a tool is tried by a form and as JSON', async () => {
   await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
 });
 
+test('objects in objects and lists are fields of a form', async () => {
+  const dir = `${weir.dir}/own/nested`, fields = 'type = "object"\n[tool.params.properties.who.properties.name]\ntype = "string"\n[tool.params.properties.who.properties.home]\ntype = "object"\n[tool.params.properties.who.properties.home.properties.floor]\ntype = "integer"\n';
+  await mkdir(dir);
+  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "nested"\nversion = "0.1.0"\nscript = "main.js"\n[[tool]]\nname = "nested"\ndescription = "Says what it was given."\n[tool.params]\ntype = "object"\n[tool.params.properties.tags]\ntype = "array"\nitems = { type = "string" }\n[tool.params.properties.sizes]\ntype = "array"\nitems = { type = "number" }\n[tool.params.properties.who]\n${fields}`);
+  await writeFile(`${dir}/main.js`, 'export const nested = (args) => `given ${JSON.stringify(args)}`;\n');
+  while (!(await weir.api('api/tools')).tools.some((x) => x.spec.name === 'nested')) await weir.api('api/plugins/reload', { method: 'POST' });
+  const page = await world.visit();
+  await view(page, 'Tools');
+  await page.getByRole('link', { name: /^nested/ }).click();
+  const form = page.getByRole('region', { name: 'Try it' });
+  await form.getByRole('textbox', { name: /^tags/ }).fill('red\ngreen');
+  await form.getByRole('textbox', { name: /^sizes/ }).fill('1\n2.5');
+  await form.getByRole('group', { name: /who/ }).getByRole('textbox', { name: /^name/ }).fill('Ann');
+  await form.getByRole('group', { name: /home/ }).getByRole('spinbutton', { name: /^floor/ }).fill('3');
+  await form.getByRole('button', { name: 'JSON', exact: true }).click();
+  const given = { tags: ['red', 'green'], sizes: [1, 2.5], who: { name: 'Ann', home: { floor: 3 } } };
+  assert.deepEqual(JSON.parse(await form.getByRole('textbox', { name: 'Arguments as JSON' }).inputValue()), given);
+  await form.getByRole('button', { name: 'Run' }).click();
+  const said = await form.getByRole('article', { name: 'Its result' }).getByText(/given \{/).first().innerText();
+  assert.deepEqual(JSON.parse(/given (.*)/.exec(said)[1]), given);
+});
+
 test('a conversation does without tools, also after a reload', async () => {
   model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 5 }]] : []);
   const page = await world.visit();
@@ -270,4 +292,72 @@ test('archived results of programs are found, read and deleted', async () => {
   await page.getByRole('button', { name: 'Yes, delete it' }).click();
   await page.getByRole('heading', { name: 'Results' }).waitFor();
   await page.getByRole('link', { name: /^their_tool/ }).waitFor({ state: 'hidden' });
+});
+
+// reach goes to a control as one who has no mouse does.
+async function reach(page, control, ...keys) {
+  await control.waitFor();
+  for (let i = 0; !await control.evaluate((n) => n === document.activeElement && !n.disabled); i++) {
+    assert.ok(i < 150, `Tab does not lead to ${control}`);
+    await page.keyboard.press('Tab');
+  }
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+test('the main tasks are done with the keyboard alone', async () => {
+  model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : /long/.test(question) ? [['long_text', { lines: 400 }]] : []);
+  await weir.stranger('walker', ['one.example']);
+  const page = await world.visit({ permissions: ['clipboard-read', 'clipboard-write'] }), box = page.getByRole('textbox', { name: 'Your question' });
+  const type = async (control, text, ...keys) => {
+    await reach(page, control, 'ControlOrMeta+a');
+    await page.keyboard.type(text);
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const go = (name) => reach(page, page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }), 'Enter');
+  await type(box, 'Make seven lines', 'Enter');
+  await log(page).getByRole('button', { name: 'Allow once', disabled: false }).waitFor();
+  await reach(page, log(page).getByRole('button', { name: 'Allow once' }), 'Enter');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  await type(box, 'Make something long', 'Enter');
+  await log(page).getByText('It is done.').nth(1).waitFor();
+  await ended(page);
+  await reach(page, calls(page, 'long_text').last().getByRole('link', { name: /^Open the whole/ }).first(), 'Enter');
+  await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
+  await type(page.getByRole('searchbox', { name: 'Find in this result' }), 'line 222:');
+  await page.getByRole('status').filter({ hasText: /^1 of 1$/ }).waitFor();
+  await reach(page, page.getByRole('button', { name: 'Load these matches with the next question' }), 'Enter');
+  await type(box, 'What is in it?', 'Enter');
+  await calls(page, 'load_tool_history').getByText('loaded from the archive').waitFor();
+  await ended(page);
+
+  await go('Settings');
+  await reach(page, page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Limits' }), 'Enter');
+  await type(page.getByRole('combobox', { name: 'for' }), 'long_text');
+  await type(page.getByRole('spinbutton', { name: 'operator' }), '5000');
+  await reach(page, page.getByRole('button', { name: 'See the difference…' }), 'Enter');
+  await reach(page, page.getByRole('dialog').getByRole('button', { name: 'Write and put in force' }), 'Enter');
+  await page.getByRole('dialog').getByText('Written, and in force.').waitFor();
+  await page.keyboard.press('Escape');
+  assert.match(await readFile(`${weir.dir}/tools.toml`, 'utf8'), /\[tools\.long_text\][^[]*max_chars\s*= 5000/);
+
+  await go(/^Plugins/);
+  await reach(page, page.getByRole('link', { name: /^walker / }), 'Enter');
+  const article = page.getByRole('article', { name: 'walker' });
+  await reach(page, article.getByRole('button', { name: 'Approve…' }), 'Enter');
+  await reach(page, article.getByRole('button', { name: 'Yes, let it run' }), 'Enter');
+  await article.getByText('Approved; its tools are ready.').waitFor();
+
+  await go('Tools');
+  await reach(page, page.getByRole('link', { name: /^calculator/ }), 'Enter');
+  const form = page.getByRole('region', { name: 'Try it' });
+  await type(form.getByRole('textbox', { name: /^expression/ }), '6*7');
+  await reach(page, form.getByRole('button', { name: 'Run' }), 'Enter');
+  await form.getByRole('article', { name: 'Its result' }).getByText('42').first().waitFor();
+
+  await go('Clients');
+  await reach(page, page.getByRole('button', { name: 'Cursor' }), 'Enter');
+  await reach(page, page.getByRole('button', { name: 'Copy the entry' }).first(), 'Enter');
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.ok(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).mcpServers.weir);
 });

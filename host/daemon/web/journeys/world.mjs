@@ -34,6 +34,7 @@ async function startModel() {
     const { messages } = JSON.parse(body);
     model.asked.push(messages);
     const last = messages.at(-1);
+    if (/refuse/.test(last.content)) return res.writeHead(400).end('{"error":{"message":"no luck today"}}');
     const send = (delta, finish = null) => res.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
     const calls = last.role === 'user' ? model.calls(last.content) : [];
     res.writeHead(200, { 'Content-Type': 'text/event-stream' });

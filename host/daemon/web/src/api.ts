@@ -5,6 +5,11 @@ export interface AgentCost {
   currency: string;
 }
 
+export interface AgentFailure {
+  hint?: string;
+  message: string;
+}
+
 export interface AgentParts {
   history: number;
   notes: number;
@@ -15,6 +20,7 @@ export interface AgentParts {
 }
 
 export interface AgentRemark {
+  failed?: Record<string, AgentFailure> | null;
   from?: string;
   loaded?: boolean;
   malformed?: string;

@@ -97,15 +97,15 @@ export async function open(id: string, place = 0): Promise<void> {
   const stream = new Stream(api);
   const joined = stream.join(id).then(() => true, () => false);
   try {
-    const [stored, traces] = await Promise.all([getJSON<ShownConversation>(path), getJSON<TraceList>(`api/traces?limit=1000&conversation_id=${encodeURIComponent(id)}`).catch(() => ({ traces: [] })), joined]);
+    const [stored, traces] = await Promise.all([getJSON<ShownConversation>(path), getJSON<TraceList>(`api/traces?limit=1000&conversation_id=${encodeURIComponent(id)}`).catch(() => null), joined]);
     c.title.value = stored.conversation.title;
     const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
     const isRunning = await joined;
-    c.turns.value = turnsOf(id, isRunning ? messages.slice(0, last + 1) : messages, traces.traces || []);
+    c.turns.value = turnsOf(id, isRunning ? messages.slice(0, last + 1) : messages, traces && (traces.traces || []));
     const turn = c.turns.value.at(-1);
     if (isRunning && turn) return void run(c, turn, stream, null);
     if (isRunning) stream.leave();
-    if (turn && last === messages.length - 1) turn.add({ kind: "problem", problem: () => t("unanswered"), again: true });
+    if (turn && last === messages.length - 1 && !turn.parts.value.some((p) => p.kind === "problem")) turn.add({ kind: "problem", problem: () => t("unanswered"), again: true });
     lastTrace(c);
   } catch (err) {
     stream.leave();
@@ -114,7 +114,7 @@ export async function open(id: string, place = 0): Promise<void> {
 }
 
 // turnsOf are the turns of stored messages, with how they went where that is still known.
-function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[]): Turn[] {
+function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[] | null): Turn[] {
   const out: Turn[] = [], args = new Map<string, unknown>();
   messages.forEach((m, i) => {
     if (m.role === "user" || !out.length) out.push(new Turn(m.role === "user" ? m.text || "" : "", m.turn, i + 1));
@@ -128,8 +128,9 @@ function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[]): Tur
       settle(turn.begin(r.call_id, r.tool, args.get(r.call_id), i + 1), ofStored(r, then), r.folded);
     }
     m.remarks?.forEach((r) => turn.remark(r));
-    const trace = m.turn !== messages[i + 1]?.turn && traces.find((x) => x.turn === m.turn);
+    const trace = m.turn !== messages[i + 1]?.turn && traces?.find((x) => x.turn === m.turn);
     if (trace) turn.sums.value = sumsOf(trace, m.model || "");
+    else if (trace === undefined && traces && m.role !== "user") turn.note(() => t("sumsGone"));
   });
   return out;
 }

@@ -3,7 +3,7 @@
 import { signal, type Signal } from "@preact/signals";
 import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
-import { family, t } from "../core/words";
+import { family, lang, t } from "../core/words";
 
 // Result is the result of a call, as a card shows it.
 export interface Result {
@@ -71,7 +71,11 @@ export class Turn {
   add(part: Part): void { this.parts.value = [...this.parts.value, part]; }
   note(say: () => string): void { this.add({ kind: "note", say }); }
   speaks(locale: string): void { this.lang.value = locale === "zh" ? "zh-CN" : "en"; }
-  remark(r: AgentRemark): void { this.note(() => remarkText(r)); }
+  remark(r: AgentRemark): void {
+    const why = r.failed?.[lang.value] || r.failed?.en;
+    if (why) this.add({ kind: "problem", problem: why, again: true });
+    else this.note(() => remarkText(r));
+  }
 
   // write adds to the text, or the thinking, that is being written.
   write(kind: "text" | "thought", more: string, message = 0): void {

@@ -144,6 +144,7 @@ export const ask = {
   reconnecting: ["The connection is lost; reconnecting…", "连接已断开，正在重新连接…"],
   restarted: ["The daemon was restarted, or this answer ended more than five minutes ago. The part that arrived is shown above.", "守护进程已重启，或此回答已结束五分钟以上。已收到的内容如上。"],
   unanswered: ["There is no answer here: it is given elsewhere at this moment, or weir was stopped before it was complete.", "这里没有回答：可能正由别处回答，或 weir 在回答完成前停止了。"],
+  sumsGone: ["Its figures are not kept any longer.", "其数据已不再保留。"],
   askAgain: ["Ask again", "重新提问"],
   noSuchChat: ["There is no such conversation. It may have been deleted.", "没有这个会话，它可能已被删除。"],
   wait_connecting: ["Connecting", "正在连接"],
