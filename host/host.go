@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/judge"
 	"github.com/weirhost/weir/host/internal/memory"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -259,7 +260,7 @@ func builtinInfo(spec tool.Spec) plugin.ToolInfo {
 //	}
 //
 // ok is false, and nothing has happened, unless the process was started as a worker.
-func WorkerMain() (code int, ok bool) { return worker.Main() }
+func WorkerMain() (code int, ok bool) { return worker.Main(judge.Serve) }
 
 // CanIsolate reports whether this system can run plugins in worker processes.
 func CanIsolate() bool { return worker.Supported() }

@@ -141,6 +141,31 @@ func TestQuarantinedStranger(t *testing.T) {
 	}
 }
 
+// A manifest in quarantine is not checked again until Retry.
+func TestQuarantinedManifest(t *testing.T) {
+	dir, data := t.TempDir(), t.TempDir()
+	text := manifest("held", "job", "echo", "")
+	place(t, dir, "held", text)
+	file := filepath.Join(data, "quarantine.json")
+	write(t, file, fmt.Appendf(nil, `{"%x":{"plugin":"held","why":"checking its manifest took too long","when":"2026-01-02T03:04:05Z","tries":1,"final":true}}`, sha256.Sum256([]byte(text))))
+	h := openIsolated(t, dir, func(c *Config) { c.CacheDir, c.Sandbox.Workers.Quarantine = filepath.Join(data, "cache"), file })
+	for range 2 {
+		info := pluginNamed(t, h, "held")
+		if info.State != plugin.Quarantined || info.Why.String() != "checking its manifest took too long, on 2026-01-02 03:04 UTC; it is not tried again" || !strings.Contains(info.Fix.String(), "weir plugin retry held") {
+			t.Errorf("got %+v", info)
+		}
+		if err := h.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Retry("held"); err != nil {
+		t.Fatal(err)
+	}
+	if info := pluginNamed(t, h, "held"); info.State != plugin.Ready {
+		t.Errorf("once more: %+v", info)
+	}
+}
+
 // TestClosedWhileCompiling closes a host that compiles: no plugin is blamed.
 func TestClosedWhileCompiling(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()

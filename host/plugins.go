@@ -23,7 +23,7 @@ func (h *Host) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Config{
 		Store: storeOf(h.cfg), Grants: h.grants, Resolver: h.resolver,
 		Options: func() registry.Options {
-			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index}
+			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index, Judges: h.engines.Load().Judges}
 		},
 		Limits: func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo {
 			return h.settings.Load().effectiveLimits(spec, pl.Manifest.Name, sandbox.DefaultMemoryOf(pl.IsGo))

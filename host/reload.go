@@ -81,6 +81,7 @@ func (h *Host) rescan(ctx context.Context, grace time.Duration) (Change, error) 
 func (h *Host) scan(ctx context.Context, grace time.Duration) (*registry.Snapshot, error) {
 	opt := registry.Options{
 		Version: h.cfg.Version, Describe: h.lister.List, InFlux: h.unsettled(grace), Known: h.catalog.KnownSources(), Index: h.index,
+		Judges: h.engines.Load().Judges,
 	}
 	if old := h.current.Load(); old != nil {
 		opt.Previous = old.scan

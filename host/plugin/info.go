@@ -20,7 +20,8 @@ const (
 	Invalid State = "refused"
 	// Disabled: a person disabled it.
 	Disabled State = "disabled"
-	// Quarantined: compiling its module killed the compiler's process.
+	// Quarantined: compiling its module, or checking its manifest, ended the process
+	// that did it.
 	Quarantined State = "quarantined"
 )
 

@@ -21,7 +21,7 @@ type Wire struct {
 }
 
 // maxDepth bounds how deep the texts of a Wire are nested.
-const maxDepth = 4
+const maxDepth = 32
 
 // ErrWire says that a Wire is no valid Text.
 var ErrWire = errors.New("a text that is not valid")

@@ -77,7 +77,7 @@ func seemly(t *testing.T, m Manifest, problems []Problem) {
 				t.Errorf("accepted: %+q", s)
 			}
 		}
-		if s := string(o.Spec.Params); text.Clean(s) != s || len(s) > maxThirdPartySchema || len(o.Spec.Examples) > maxExamples {
+		if s := string(o.Spec.Params); text.Clean(s) != s || len(s) > maxParams || len(o.Spec.Examples) > maxExamples {
 			t.Errorf("accepted, with %d examples: %+q", len(o.Spec.Examples), s)
 		}
 	}

@@ -67,6 +67,7 @@ func (p *Plugin) Paths() []string {
 // usable if there is no Problem. ReadPlugin does not compare names with others.
 func ReadPlugin(ctx context.Context, source, sha string, folder plugin.Folder, opt Options) (*Plugin, []Problem) {
 	s := &scan{opt: opt, snap: &Snapshot{}}
+	defer s.judges(ctx)()
 	found := []reading{s.open(candidate{folder: folder, name: filepath.Base(source), source: source, packed: filepath.Base(source) != ManifestName})}
 	r := &found[0]
 	if bad := errorsOf(r.problems); len(bad) > 0 {

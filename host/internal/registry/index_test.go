@@ -166,8 +166,8 @@ func TestSoundManifestDecodesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, problems := parse(file, text, false, nil)
-		again, more := parse(file, text, true, nil)
+		first, problems := Parse(file, text, false, nil)
+		again, more := Parse(file, text, true, nil)
 		if len(problems)+len(more) > 0 {
 			t.Fatal(file, problems, more)
 		}
@@ -191,15 +191,15 @@ func TestSoundManifestDecodesTheSame(t *testing.T) {
 	}
 }
 
-// Only a manifest without problems and without further files is vouched for.
+// A manifest without errors is vouched for, with the files that it refers to.
 func TestVouchedManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more  string
 		sound bool
 	}{
 		"sound":            {"", true},
-		"with a warning":   {"unheard_of = 1\n", false},
-		"with a file":      {"params_file = \"p.json\"\n", false},
+		"with a warning":   {"unheard_of = 1\n", true},
+		"with a file":      {"params_file = \"p.json\"\n", true},
 		"with a bad value": {"export = 1\n", false},
 	} {
 		dir, x := t.TempDir(), modindex.Open("", "1")
@@ -210,6 +210,12 @@ func TestVouchedManifests(t *testing.T) {
 		Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x})
 		if x.Sound(digest(text)) != tt.sound {
 			t.Errorf("a manifest %s: vouched for is %v", name, !tt.sound)
+		}
+		if name == "with a file" {
+			put(t, filepath.Join(dir, "a", "p.json"), []byte(`{"type":"wrong"}`))
+			if s := Scan(t.Context(), []plugin.Folder{{Path: dir}}, Options{Index: x}); len(s.Plugins) > 0 || len(s.Refused) != 1 {
+				t.Error("another file is taken for the one that was vouched for")
+			}
 		}
 	}
 }

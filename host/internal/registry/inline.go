@@ -90,7 +90,7 @@ func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 	case t == nil:
 		return msg.Errorf("it holds a null, which TOML does not have")
 	case !nested:
-		out.literal(t)
+		out.Literal(t)
 		return nil
 	}
 	out.WriteString(open.String())
@@ -103,7 +103,7 @@ func tomlValue(dec *json.Decoder, out *jsonWriter) error {
 			if err != nil {
 				return msg.Errorf("it is not valid JSON")
 			}
-			out.literal(key)
+			out.Literal(key)
 			out.WriteString(" = ")
 		}
 		if err := tomlValue(dec, out); err != nil {

@@ -62,7 +62,7 @@ type = "string"
 `
 
 func parseText(text string) []string {
-	_, problems := parse("plugin.toml", []byte(text), false, func(name string) ([]byte, error) {
+	_, problems := Parse("plugin.toml", []byte(text), false, func(name string) ([]byte, error) {
 		return map[string][]byte{"good.json": []byte(`{"type":"object","properties":{"z":{},"a":{}}}`), "bad.json": []byte("{\n  oops\n}"), "list.json": []byte("[]")}[name], nil
 	})
 	var out []string
@@ -161,7 +161,7 @@ func TestParamsKeepTheirOrder(t *testing.T) {
 		{"a file", `params_file = "good.json"` + "\n", `{"type":"object","properties":{"z":{},"a":{}}}`},
 	}
 	for _, tt := range tests {
-		m, problems := parse("plugin.toml", []byte(head+tt.params), false, func(string) ([]byte, error) {
+		m, problems := Parse("plugin.toml", []byte(head+tt.params), false, func(string) ([]byte, error) {
 			return []byte("{ \"type\": \"object\",\n \"properties\": {\"z\": {}, \"a\": {}} }"), nil
 		})
 		if len(problems) > 0 {
@@ -199,7 +199,7 @@ func TestHostileManifests(t *testing.T) {
 }
 
 func TestPackedManifestHasNoFiles(t *testing.T) {
-	_, problems := parse("x.wasm", []byte("schema = 1\nname = \"a\"\n[[tool]]\nname = \"b\"\ndescription = \"d\"\nparams_file = \"p.json\"\n"), false, nil)
+	_, problems := Parse("x.wasm", []byte("schema = 1\nname = \"a\"\n[[tool]]\nname = \"b\"\ndescription = \"d\"\nparams_file = \"p.json\"\n"), false, nil)
 	if len(problems) != 1 || !strings.Contains(problems[0].String(), "x.wasm:6:15: tool.params_file is given in a packed manifest") {
 		t.Error(problems)
 	}
@@ -216,7 +216,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add(string(least("a", "a")) + "[tool.params]\ntype = \"object\"\n[tool.params.properties.\"\\u200b\"]\n")
 	f.Add("schema = 1\n\"\\u202e\" = {a = [1, 1.5, nan, 1979-05-27, {}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, problems := parse("plugin.toml", []byte(text), false, nil)
+		m, problems := Parse("plugin.toml", []byte(text), false, nil)
 		seemly(t, m, problems)
 		lines := strings.Count(text, "\n") + 1
 		for _, p := range problems {

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
@@ -16,7 +15,7 @@ import (
 // A jsonWriter renders a decoded TOML value as JSON whose objects keep the
 // order of the document.
 type jsonWriter struct {
-	bytes.Buffer
+	schema.Buffer
 	// bad receives values that JSON cannot represent.
 	bad func(s *tomlpos.Position, what, fix tool.Text)
 	// visible removes unseen characters from descriptions, titles and the like.
@@ -41,12 +40,12 @@ func (w *jsonWriter) value(v any, s *tomlpos.Position, key string) {
 			w.bad(s, tool.Textf("%v has no form in JSON", v), tool.Textf("write it as a string"))
 			v = 0
 		}
-		w.literal(v)
+		w.Literal(v)
 	case time.Time:
 		w.bad(s, tool.Textf("a date or time has no form in JSON"), tool.Textf("write it as a string"))
 		w.WriteString("null")
 	default:
-		w.literal(v)
+		w.Literal(v)
 	}
 }
 
@@ -72,7 +71,7 @@ func (w *jsonWriter) object(m map[string]any, s *tomlpos.Position) {
 // text writes a string. In a choice or a default every byte has a meaning, so
 // text refuses invisible characters there instead of removing them.
 func (w *jsonWriter) text(v string, s *tomlpos.Position, key string) {
-	read := w.visible && isProse(key)
+	read := w.visible && schema.IsProse(key)
 	if read {
 		if v = text.Clean(v); len(v) > maxDescription {
 			w.bad(s, tool.Textf("a %s of %d bytes", key, len(v)), tool.Textf("shorten it to %d bytes", maxDescription))
@@ -80,12 +79,7 @@ func (w *jsonWriter) text(v string, s *tomlpos.Position, key string) {
 	} else if w.strict && text.Clean(v) != v {
 		w.bad(s, tool.Textf("it holds characters that cannot be seen"), hiddenFix())
 	}
-	w.literal(v)
-}
-
-// isProse reports whether people read the text under a key of a schema.
-func isProse(key string) bool {
-	return key == "description" || key == schema.DescriptionZh || key == "title"
+	w.Literal(v)
 }
 
 func hiddenFix() tool.Text {
@@ -100,7 +94,7 @@ func (w *jsonWriter) name(k string, s *tomlpos.Position) {
 	case text.Clean(k) != k || strings.ContainsAny(k, "\n\t"):
 		w.bad(s, tool.Textf("a name holds characters that cannot be seen"), hiddenFix())
 	}
-	w.literal(k)
+	w.Literal(k)
 }
 
 func (w *jsonWriter) list(n int, one func(int)) {
@@ -114,18 +108,6 @@ func (w *jsonWriter) list(n int, one func(int)) {
 	w.WriteByte(']')
 }
 
-// literal writes a string, number or boolean without HTML escapes, because a
-// model reads this text.
-func (w *jsonWriter) literal(v any) {
-	enc := json.NewEncoder(&w.Buffer)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		w.WriteString("null")
-		return
-	}
-	w.Truncate(w.Len() - 1) // the encoder's newline
-}
-
 // asJSON returns the value of a key of t as JSON, or nil if the key is missing.
 func (t table) asJSON(key string) json.RawMessage {
 	v, ok := t.Get(key)
@@ -136,7 +118,7 @@ func (t table) asJSON(key string) json.RawMessage {
 		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: tool.Textf("%s: %s", t.Name(key), what), Fix: fix})
 	}}
 	w.value(v, t.Position.Key(key), "")
-	if most := map[string]int{"params": maxThirdPartySchema, "args": maxExample}[key]; w.Len() > most {
+	if most := map[string]int{"params": maxParams, "args": maxExample}[key]; w.Len() > most {
 		t.Bad(key, tool.Textf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}
 	return w.Bytes()

@@ -23,7 +23,8 @@ import (
 // Bounds of a manifest, in bytes unless the name says otherwise.
 const (
 	maxManifest    = 256 << 10
-	maxDescription = 1 << 10
+	maxDescription = schema.MaxProse
+	maxParams      = 32 << 10 // the schema of a tool, as JSON
 	maxTimeout     = time.Hour
 	maxTools       = 200
 	maxExamples    = 20      // of one tool
@@ -41,15 +42,15 @@ var reserved = []string{tool.RunScript, tool.LoadHistory, tool.SearchHistory, to
 // in the order of the document. The Manifest is usable if no Problem is an error.
 // It reads a params_file from the folder of file.
 func ParseManifest(file string, text []byte) (Manifest, []Problem) {
-	return parse(file, text, false, func(name string) ([]byte, error) {
+	return Parse(file, text, false, func(name string) ([]byte, error) {
 		return beside(file, name)
 	})
 }
 
-// parse is ParseManifest with beside, which reads the files that the manifest
+// Parse is ParseManifest with beside, which reads the files that the manifest
 // names; nil means there are none. sound reports that the same text was valid
-// before, and parse then skips slow checks.
-func parse(file string, text []byte, sound bool, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
+// before, and Parse then skips slow checks.
+func Parse(file string, text []byte, sound bool, beside func(name string) ([]byte, error)) (Manifest, []Problem) {
 	d := &doc{file: file, text: string(text)}
 	if len(text) > maxManifest {
 		return Manifest{}, []Problem{{File: file, Msg: tool.Textf("the manifest is %d bytes long", len(text)), Fix: tool.Textf("shorten it to %d bytes", maxManifest)}}

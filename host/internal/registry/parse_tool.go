@@ -138,9 +138,6 @@ func (t table) keep() (out []string) {
 	return out
 }
 
-// noParams is the schema of a tool that takes no arguments.
-const noParams = `{"type":"object","properties":{}}`
-
 // params reads the schema of a tool's arguments from [tool.params] or params_file.
 func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 	text := t.asJSON("params")
@@ -154,20 +151,25 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 			return nil, nil
 		}
 	case text == nil:
-		text = json.RawMessage(noParams)
-	case len(text) > maxThirdPartySchema:
+		text = json.RawMessage(schema.NoParams)
+	case len(text) > maxParams:
 		return nil, nil // already reported
 	}
-	if r.sound {
-		return text, schema.Lazy(text)
+	compiled := schema.Lazy(text)
+	if !r.sound {
+		var err error
+		if compiled, err = r.budget.Compile(text); err != nil {
+			r.badSchema(t, isFile, err)
+			return nil, nil
+		}
 	}
-	compiled, err := r.budget.Compile(text)
-	if err != nil {
-		r.badSchema(t, isFile, err)
-		return nil, nil
+	var names struct {
+		Required   []string
+		Properties map[string]json.RawMessage
 	}
-	for i, name := range compiled.Required() {
-		if !slices.Contains(compiled.Names(), name) {
+	_ = json.Unmarshal(text, &names) // it was compiled
+	for i, name := range names.Required {
+		if _, declared := names.Properties[name]; !declared {
 			at := t.Position.Key("params").Key("required").Item(i).Value
 			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: tool.Textf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: tool.Textf("declare it below properties, or fix the spelling"), Warning: true})
 		}
@@ -226,13 +228,12 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 		t.Bad("params_file", tool.Textf("fix the JSON there"), "%s:%d:%d is not valid JSON", name, line, col)
 		return nil
 	}
-	w := &tidy{dec: json.NewDecoder(bytes.NewReader(text)), known: true}
-	w.dec.UseNumber()
-	if err := w.value("", 0); err != nil {
+	tidy, err := schema.TidyKnown(text)
+	if err != nil {
 		t.Bad("params_file", tool.Textf("fix the JSON there"), "%s: %s", name, err)
 		return nil
 	}
-	return w.out.Bytes()
+	return tidy
 }
 
 // examples reads the examples and holds each to the tool's schema.

@@ -91,7 +91,8 @@ type Refusal struct {
 	Gone bool
 	// WasmSHA256 is its module's, in hex; empty: the module was not read.
 	WasmSHA256 string
-	// ListFailed reports that the request for the tool list failed.
+	// ListFailed reports that the request for the tool list failed, or that the process
+	// was lost that checked the manifest; WasmSHA256 is then the manifest's.
 	ListFailed bool
 
 	manifest string // its digest, if the reason is in that text alone

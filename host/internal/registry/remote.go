@@ -24,7 +24,7 @@ func RemoteTool(server, name, title, description string, params json.RawMessage,
 	}
 	t = Tool{Format: FormatMCP, EmptyOK: true, Export: name, Remote: name}
 	t.Spec = tool.Spec{Name: place + "__" + fitName(short, maxToolName-len(place)-len("__"), name), Written: name}
-	if t.Spec.Description = thirdPartyText(description, title); t.Spec.Description == "" {
+	if t.Spec.Description = schema.Prose(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", short, place)
 	}
 	t.Spec.Params, t.Schema = thirdPartySchema(params, budget, func(why error) {

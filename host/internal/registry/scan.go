@@ -42,6 +42,9 @@ type Options struct {
 	// Describe requests the tool lists of third-party plugins. If nil, Scan
 	// refuses these plugins.
 	Describe Describer
+	// Judges starts a Judge for one scan, and returns what ends it. If nil, or if it
+	// returns none, manifests are checked in this process.
+	Judges func(ctx context.Context) (judge Judge, end func())
 	// InFlux reports whether the files of a changed plugin are still being written.
 	// Scan then keeps the version of Previous. broken: the current files are
 	// invalid. If nil, Scan uses the files as they are.
@@ -93,8 +96,9 @@ type Plugin struct {
 	// Warnings do not prevent the plugin from running.
 	Warnings []Problem
 
-	made  made
-	index *modindex.Index // its entry for the module is removed if wrong
+	made     made
+	unjudged bool            // its manifest could not be checked
+	index    *modindex.Index // its entry for the module is removed if wrong
 }
 
 // Exports returns the exports that run the plugin's tools and, for a third-party
@@ -144,6 +148,7 @@ func digest(b []byte) string {
 // plugins that were not read yet.
 func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	s := &scan{opt: opt, folders: folders, snap: &Snapshot{}, owner: map[string]*Plugin{}}
+	defer s.judges(ctx)()
 	var all []candidate
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
@@ -220,6 +225,7 @@ type scan struct {
 	// thorough makes the scan check the module even if the manifest is invalid: an
 	// author wants all problems at once.
 	thorough bool
+	judge    Judge // nil: this process
 
 	now func() time.Time // nil: time.Now
 
@@ -301,7 +307,7 @@ type reading struct {
 	plugin     *Plugin
 	problems   []Problem
 	pending    bool
-	listFailed bool // the request for its tool list failed
+	listFailed bool // the request for its tool list failed, or the check of its manifest
 }
 
 func (s *scan) open(c candidate) reading {
@@ -313,12 +319,12 @@ func (s *scan) open(c candidate) reading {
 		problems[i] = problems[i].sanitize()
 	}
 	if p != nil && len(errorsOf(problems)) > 0 {
-		if p.WasmPath != "" || len(p.made.beside) > 0 {
+		if p.WasmPath != "" || len(p.made.beside) > 0 || p.unjudged {
 			p.ManifestSHA256 = "" // it is not the text alone
 		}
 		p.made = made{} // all that were read are in memory until the last is
 	}
-	return reading{candidate: c, plugin: p, problems: problems}
+	return reading{candidate: c, plugin: p, problems: problems, listFailed: p != nil && p.unjudged}
 }
 
 // openAll opens candidates, several at a time, until ctx ends.
@@ -441,22 +447,22 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 		}
 		return nil, []Problem{p}
 	}
-	made := made{manifest: text, beside: map[string][]byte{}}
 	sum := digest(text)
+	p := &Plugin{Folder: c.folder, Source: c.source, ManifestSHA256: sum, made: made{manifest: text, beside: map[string][]byte{}}}
 	if old := s.opt.Previous.refused(c.source); old != nil && old.manifest == sum { // parsing it costs 30 ns a byte
 		return &Plugin{Manifest: Manifest{Name: old.Name}, Source: c.source, ManifestSHA256: sum}, old.Problems
 	}
-	m, problems := parse(c.source, text, s.opt.Index.Sound(sum), func(name string) ([]byte, error) {
-		b, err := beside(c.source, name)
-		if err == nil {
-			made.beside[name] = b
+	problems := s.manifest(c.name, p, c.source, text, func(name string) ([]byte, error) {
+		b, known := p.made.beside[name]
+		if !known {
+			if b, err = beside(c.source, name); err != nil {
+				return nil, err
+			}
+			p.made.beside[name] = b
 		}
-		return b, err
+		return b, nil
 	})
-	if len(problems) == 0 && len(made.beside) == 0 {
-		s.opt.Index.Vouch(sum)
-	}
-	p := &Plugin{Manifest: m, Folder: c.folder, Source: c.source, ManifestSHA256: sum, made: made}
+	m := p.Manifest
 	if old := s.tooOld(c.source, m); old != nil {
 		return p, old // other problems may come from new features
 	}
@@ -499,13 +505,9 @@ func (s *scan) readPacked(c candidate) (*Plugin, []Problem) {
 
 // readSection reads a manifest from a module's custom section.
 func (s *scan) readSection(p *Plugin, l moduleFacts) []Problem {
-	sum := digest(l.Manifest)
-	m, problems := parse(p.Source+"#"+SectionName, l.Manifest, s.opt.Index.Sound(sum), nil)
-	p.Manifest, p.ManifestSHA256 = m, sum
-	if len(problems) == 0 {
-		s.opt.Index.Vouch(sum)
-	}
-	if old := s.tooOld(p.Source, m); old != nil {
+	p.ManifestSHA256 = digest(l.Manifest)
+	problems := s.manifest(filepath.Base(p.Source), p, p.Source+"#"+SectionName, l.Manifest, nil)
+	if old := s.tooOld(p.Source, p.Manifest); old != nil {
 		return old
 	}
 	if len(errorsOf(problems)) == 0 {

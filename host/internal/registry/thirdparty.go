@@ -11,9 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/schema"
-	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/js"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -74,9 +72,8 @@ type Describer func(ctx context.Context, plugins []*Plugin) []Description
 
 // Bounds of a third-party description, in bytes unless the name says otherwise.
 const (
-	maxThirdPartyTools  = 256
-	maxThirdPartySchema = 32 << 10
-	maxToolName         = 64
+	maxThirdPartyTools = 256
+	maxToolName        = 64
 )
 
 // thirdPartyFix is the remedy for a plugin without a usable tool list.
@@ -173,7 +170,7 @@ func (p *Plugin) describe(d Description) []Problem {
 		if !ok {
 			continue
 		}
-		one.Spec.Description = thirdPartyText(t.Description, t.Title)
+		one.Spec.Description = schema.Prose(t.Description, t.Title)
 		if one.Spec.Description == "" {
 			one.Spec.Description = fmt.Sprintf("The tool %s of the plugin %s, which does not describe it.", one.Spec.Name, p.Manifest.Name)
 		}
@@ -224,30 +221,13 @@ func (p *Plugin) thirdPartyTool(name string, i int, warn func(string, ...any)) (
 	return Tool{Spec: tool.Spec{Name: full, Written: name}, Export: call, Format: FormatMCP, Remote: name}, true
 }
 
-// thirdPartyText returns the first text that is not empty, without invisible
-// characters and cut to maxDescription.
-func thirdPartyText(texts ...string) string {
-	for _, s := range texts {
-		// Cut first, to bound the work.
-		s = strings.ToValidUTF8(s[:min(len(s), 16*maxDescription)], "")
-		if s = strings.TrimSpace(text.Clean(s)); s == "" {
-			continue
-		}
-		if len(s) <= maxDescription {
-			return s
-		}
-		return strings.ToValidUTF8(s[:maxDescription-len("…")], "") + "…"
-	}
-	return ""
-}
-
 // freeParams is the schema of a tool that accepts any arguments.
 const freeParams = `{"type":"object","additionalProperties":true}`
 
 // thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
 // why with the reason and returns a schema that accepts everything.
 func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error)) (json.RawMessage, *schema.Schema) {
-	text, err := TidySchema(raw)
+	text, err := schema.Tidy(raw)
 	if err == nil {
 		var s *schema.Schema
 		if s, err = budget.Compile(text); err == nil {
@@ -260,121 +240,4 @@ func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error
 		return nil, nil // unreachable: a constant that compiles
 	}
 	return json.RawMessage(freeParams), s
-}
-
-// TidySchema compacts a schema, removes invisible characters from its texts, and
-// adds the type that some authors omit.
-func TidySchema(raw json.RawMessage) (json.RawMessage, error) {
-	raw = bytes.TrimSpace(raw)
-	switch {
-	case len(raw) > maxThirdPartySchema:
-		return nil, msg.Errorf("its schema is %d bytes long, and at most %d are read", len(raw), maxThirdPartySchema)
-	case len(raw) == 0 || string(raw) == "null":
-		return json.RawMessage(noParams), nil
-	case raw[0] != '{':
-		return nil, msg.Errorf("its schema is not an object")
-	}
-	w := &tidy{dec: json.NewDecoder(bytes.NewReader(raw))}
-	w.dec.UseNumber()
-	if err := w.value("", 0); err != nil {
-		return nil, err
-	}
-	var top map[string]json.RawMessage
-	if err := json.Unmarshal(w.out.Bytes(), &top); err != nil {
-		return nil, msg.Errorf("its schema is not valid JSON")
-	}
-	if _, typed := top["type"]; !typed {
-		rest := strings.TrimPrefix(w.out.String(), "{")
-		if rest != "}" {
-			rest = "," + rest
-		}
-		return json.RawMessage(`{"type":"object"` + rest), nil
-	}
-	return w.out.Bytes(), nil
-}
-
-// maxSchemaDepth bounds the nesting of a third-party schema.
-const maxSchemaDepth = 48
-
-// tidy copies JSON and keeps its order. It cleans the texts that people and models
-// read. In a third-party schema it cleans every string, and cuts texts to the
-// length of a description.
-type tidy struct {
-	dec   *json.Decoder
-	out   jsonWriter
-	known bool // the schema is in a manifest
-	fault error
-}
-
-func (w *tidy) value(key string, depth int) error {
-	if depth > maxSchemaDepth {
-		return msg.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
-	}
-	t, err := w.dec.Token()
-	if err != nil {
-		return msg.Errorf("its schema is not valid JSON")
-	}
-	switch t := t.(type) {
-	case json.Delim:
-		return w.inside(t, depth)
-	case string:
-		w.out.literal(w.text(t, isProse(key)))
-	default:
-		w.out.literal(t)
-	}
-	return nil
-}
-
-func (w *tidy) text(s string, read bool) string {
-	switch {
-	case w.known:
-		return w.own(s, read)
-	case !read:
-		return text.Clean(s)
-	}
-	return thirdPartyText(s)
-}
-
-// own checks a text against the rules of a manifest.
-func (w *tidy) own(s string, read bool) string {
-	shown := text.Clean(s)
-	switch {
-	case !read && shown != s:
-		w.fault = msg.Errorf("it holds characters that cannot be seen")
-	case read && len(shown) > maxDescription:
-		w.fault = msg.Errorf("it holds a text of %d bytes, and at most %d are taken", len(shown), maxDescription)
-	case !read:
-		return s
-	}
-	return shown
-}
-
-// inside copies the rest of an object or a list.
-func (w *tidy) inside(open json.Delim, depth int) error {
-	w.out.WriteString(open.String())
-	for n := 0; w.dec.More(); n++ {
-		if n > 0 {
-			w.out.WriteByte(',')
-		}
-		key := ""
-		if open == '{' {
-			t, err := w.dec.Token()
-			name, ok := t.(string)
-			if err != nil || !ok {
-				return msg.Errorf("its schema is not valid JSON")
-			}
-			key = w.text(name, false)
-			w.out.literal(key)
-			w.out.WriteByte(':')
-		}
-		if err := w.value(key, depth+1); err != nil {
-			return err
-		}
-	}
-	end, err := w.dec.Token()
-	if err != nil {
-		return msg.Errorf("its schema is not valid JSON")
-	}
-	w.out.WriteString(end.(json.Delim).String())
-	return w.fault
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/judge"
+	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
 )
@@ -110,6 +112,16 @@ func (e *Engines) Close() error {
 
 // HasWorkers reports whether there are worker processes.
 func (e *Engines) HasWorkers() bool { return e.pool != nil }
+
+// Judges returns what checks the manifests of one scan in processes of their own, and what
+// ends these; nil where there are none.
+func (e *Engines) Judges(ctx context.Context) (registry.Judge, func()) {
+	if e.pool == nil {
+		return nil, func() {}
+	}
+	j := judge.New(ctx, e.pool, e.log)
+	return j.Judge, j.Close
+}
 
 // Quarantined returns why a module is in quarantine; nil: it is not.
 func (e *Engines) Quarantined(digest string) error {

@@ -14,7 +14,7 @@ func DescribeRefusal(name, file string, err error) (state plugin.State, why, fix
 	if q, ok := errors.AsType[*worker.Quarantined](err); ok {
 		when := q.Entry.When.Format("2006-01-02 15:04 MST")
 		return plugin.Quarantined, tool.Textf("%s, on %s; it is not tried again", q.Entry.Why, when),
-			tool.Textf("build the module again, remove the plugin, or try it once more with: weir plugin retry %s", name)
+			tool.Textf("correct the plugin, remove it, or try it once more with: weir plugin retry %s", name)
 	}
 	return plugin.Invalid, tool.Textf("%s: %s", file, err), tool.Textf("build the module again, or remove the plugin")
 }

@@ -79,7 +79,7 @@ func (s *Server) Define(t mcpclient.Tool, budget, outputs *schema.Budget) (d Def
 // outputSchema returns an output schema for clients. It is compiled to bound it, and is
 // not used here.
 func outputSchema(raw json.RawMessage, budget *schema.Budget) (json.RawMessage, error) {
-	text, err := registry.TidySchema(raw)
+	text, err := schema.Tidy(raw)
 	if err != nil {
 		return nil, err
 	}

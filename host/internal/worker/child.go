@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/memsnap"
+	"github.com/weirhost/weir/host/internal/memtrim"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
@@ -36,8 +37,9 @@ const (
 )
 
 // Main runs a worker until its end. ok is false, and nothing has happened, unless this
-// process was started as a worker; else the process must exit with code.
-func Main() (code int, ok bool) {
+// process was started as a worker; else the process must exit with code. help is what the
+// process does as a Helper; it may be left out.
+func Main(help ...func(*shmring.Reader, *shmring.Writer) error) (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
@@ -54,7 +56,7 @@ func Main() (code int, ok bool) {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
-	if err := newChild(memories, shared).serve(); err != nil {
+	if err := newChild(memories, shared).serve(help); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
@@ -72,12 +74,12 @@ type child struct {
 	input    []byte         // buffer for the next call
 	flat     []byte         // buffer for the next answer
 	memories *memsnap.Space // nil: instances cannot be renewed
-	trimmer  *memoryTrimmer
+	trimmer  *memtrim.Trimmer
 }
 
 func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
 	c := &child{
-		memories: memories, claims: shared.Claims(), trimmer: newMemoryTrimmer(),
+		memories: memories, claims: shared.Claims(), trimmer: memtrim.New(),
 		in:  shmring.NewReader(shmring.ChildEnd(fdIn), shared, shmring.ToChild),
 		out: shmring.NewWriter(shmring.ChildEnd(fdOut), shared, shmring.ToParent),
 	}
@@ -88,7 +90,7 @@ func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
 // childProcs is enough for a guest and for what goes on beside it.
 const childProcs = 2
 
-func (c *child) serve() error {
+func (c *child) serve(help []func(*shmring.Reader, *shmring.Writer) error) error {
 	runtime.GOMAXPROCS(childProcs)
 	f, err := c.in.Read(&expectLoad, nil)
 	if err != nil {
@@ -110,6 +112,12 @@ func (c *child) serve() error {
 	}
 	for i, m := range load.Mounts {
 		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: confine.Path(fdMount + i)})
+	}
+	if load.Help && len(help) > 0 {
+		if err := c.out.Write(kindReady, readyMeta{}, nil); err != nil {
+			return err
+		}
+		return help[0](c.in, c.out)
 	}
 	m, err := c.load(load, f.Data)
 	if err != nil {
@@ -145,14 +153,14 @@ func (c *child) work(g guest) error {
 	for {
 		waits := c.in.Empty()
 		if waits {
-			c.trimmer.begin()
+			c.trimmer.Begin()
 		}
 		f, err := c.in.Read(&expectCall, c.input)
 		if err != nil {
 			return nil
 		}
 		if waits {
-			c.trimmer.end()
+			c.trimmer.End()
 		}
 		if c.came++; !c.claims.Claim(c.came) {
 			continue

@@ -164,14 +164,14 @@ func again(pl sandbox.Plugin, why any) error {
 // verdict returns why a child that compiled has ended. final reports whether the
 // module is the cause.
 func (p *Pool) verdict(lost *lossError) (why tool.Text, final bool) {
-	switch {
-	case lost.outOfMemory():
+	switch lost.loss(p.cfg.CompileCPU) {
+	case LostMemory:
 		return tool.Textf("compiling it needs more than %s of memory", p.cfg.CompileMemory), true
-	case killed(lost.state) && lost.cpu() >= p.cfg.CompileCPU/2: // the kernel counts in ticks, so less may be shown
+	case LostCPU:
 		return tool.Textf("compiling it needs more than %s of CPU time", p.cfg.CompileCPU), true
-	case errors.Is(lost, errSlow):
+	case LostSlow:
 		return tool.Text{Format: "compiling it took too long"}, true
-	case killed(lost.state):
+	case LostKilled:
 		return tool.Text{Format: "another program stopped the process that compiled it"}, false
 	}
 	return tool.Text{Format: "the compiler crashed"}, true

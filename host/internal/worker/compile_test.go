@@ -51,7 +51,7 @@ func TestCompileBomb(t *testing.T) {
 		says   string
 	}{
 		{"time", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileCPU = time.Second }, "compiling it needs more than 1s of CPU time"},
-		{"memory", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileMemory = 80 << 20 }, "compiling it needs more than 80MiB of memory"},
+		{"memory", wasmtest.Slow("run", 60_000), func(c *Config) { c.CompileMemory = 112 << 20 }, "compiling it needs more than 112MiB of memory"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -6,7 +6,7 @@
 // A child is the program itself, started again with Argument as its last argument. So
 // every program that Config.Command names begins with
 //
-//	if code, ok := worker.Main(); ok {
+//	if code, ok := worker.Main(judge.Serve); ok {
 //		os.Exit(code)
 //	}
 //
@@ -25,7 +25,8 @@
 //	answer.go   what a worker sends during a call, and what it may send
 //	process.go  a child process as its parent sees it, and how it was lost
 //	idle.go     workers without calls
-//	compile.go  compiling in a child; quarantine.go lists modules that could not be compiled
+//	compile.go  compiling in a child; package quarantine lists what could not be compiled
+//	helper.go   a child that checks manifests, for package judge
 //
 // protocol.go, meta.go, packed.go and failure.go define the frames; package shmring
 // carries them, and package cpusched shares the cores.
@@ -37,8 +38,8 @@
 //
 // # The child
 //
-// child.go reads a call, runs it and writes its result; trim.go returns memory to the
-// system; filter_linux.go and system_linux.go restrict the process. A child ends with
+// child.go reads a call, runs it, decodes its answer and writes its result; package
+// memtrim returns memory to the system; filter_linux.go and system_linux.go restrict the process. A child ends with
 // its parent: the kernel kills it when the thread that started it ends, and while it
 // waits it finds its pipe closed.
 //

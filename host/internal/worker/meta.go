@@ -21,7 +21,8 @@ type (
 		// Compile makes the child compile the module into the cache and exit; Checked
 		// adds loop checks to the code.
 		Compile, Checked bool
-		Renewed, Spares  int // instances
+		Help             bool // it is a Helper, and loads nothing
+		Renewed, Spares  int  // instances
 		LogLevel         int
 		Mounts           []mountMeta // in the order of the inherited descriptors
 		Bounds           confine.Bounds

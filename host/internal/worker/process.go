@@ -184,7 +184,7 @@ func (e *lossError) Unwrap() error { return e.err }
 // notice that the kernel refused memory, it crashes at address 0 on its own stack,
 // which no guest can cause.
 func (e *lossError) outOfMemory() bool {
-	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
+	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"} {
 		if strings.Contains(e.stderr, words) {
 			return true
 		}
@@ -196,7 +196,7 @@ func (e *lossError) outOfMemory() bool {
 func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.SystemTime() }
 
 // lossOf kills the child and returns the error of its loss.
-func (w *process) lossOf(err error) error {
+func (w *process) lossOf(err error) *lossError {
 	if errors.Is(err, shmring.ErrProtocol) {
 		w.kill()
 	} else {

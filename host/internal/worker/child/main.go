@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/weirhost/weir/host/internal/judge"
 	"github.com/weirhost/weir/host/internal/worker"
 )
 
 func main() {
-	code, ok := worker.Main()
+	code, ok := worker.Main(judge.Serve)
 	if !ok {
 		fmt.Fprintln(os.Stderr, "child: this program is started by weir's tests; its last argument is", worker.Argument)
 		code = 2

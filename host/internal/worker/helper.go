@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/confine"
+	"github.com/weirhost/weir/host/internal/shmring"
+)
+
+// A Helper is a child process that does what Main's help does, one task at a time.
+type Helper struct {
+	pool *Pool
+	w    *process
+	cpu  time.Duration // of one task, at least
+	keep func() bool   // ends the kill with the pool
+}
+
+// NewHelper starts a Helper for tasks that need up to that memory and CPU time each, which
+// the kernel holds it to.
+func (p *Pool) NewHelper(ctx context.Context, memory int64, cpu time.Duration) (*Helper, error) {
+	if !p.enter() {
+		return nil, errSpawn
+	}
+	w, err := p.spawn("manifests", nil)
+	if err == nil {
+		if err = w.load(ctx, loadMeta{Help: true, Bounds: confine.Bounds{Data: memory, CPU: int64((2 * cpu).Seconds()), Files: maxFiles}}, nil); err != nil {
+			w.discard()
+		}
+	}
+	if err != nil {
+		p.tasks.Done()
+		return nil, err
+	}
+	return &Helper{p, w, cpu, context.AfterFunc(p.ending, w.kill)}, nil
+}
+
+// Do runs a task: f talks to the child, which is lost if f fails or ctx ends; l says how.
+func (h *Helper) Do(ctx context.Context, f func(*shmring.Reader, *shmring.Writer) error) (l Loss, err error) {
+	stop := context.AfterFunc(ctx, h.w.kill)
+	if err = f(h.w.read, h.w.send); stop() && err == nil {
+		return l, nil
+	}
+	if ctx.Err() != nil {
+		err = errSlow
+	}
+	lost := h.w.lossOf(err)
+	return lost.loss(h.cpu), lost
+}
+
+// Spent reports whether too little CPU time is left for another task.
+func (h *Helper) Spent() bool { return h.w.sched.CPUTime() >= h.cpu }
+
+// Close ends the child.
+func (h *Helper) Close() {
+	h.keep()
+	h.w.discard()
+	h.pool.tasks.Done()
+}
+
+// A Loss is how a child was lost: it crashed, needed more than its memory or CPU time, was
+// too slow, or was killed by another program.
+type Loss byte
+
+const (
+	LostCrashed Loss = iota
+	LostMemory
+	LostCPU
+	LostSlow
+	LostKilled
+)
+
+// loss returns how a child was lost that had at least that CPU time.
+func (e *lossError) loss(cpu time.Duration) Loss {
+	switch {
+	case e.outOfMemory():
+		return LostMemory
+	case killed(e.state) && e.cpu() >= cpu/2: // the kernel counts in ticks, so less may be shown
+		return LostCPU
+	case errors.Is(e, errSlow):
+		return LostSlow
+	case errors.Is(e, shmring.ErrProtocol): // it was killed here
+	case killed(e.state):
+		return LostKilled
+	}
+	return LostCrashed
+}
