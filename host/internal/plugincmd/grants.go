@@ -104,7 +104,11 @@ func existing(dir string) (string, error) {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", msg.Usagef("give a folder that exists", "%s is not a folder", dir)
 	}
-	return filepath.Abs(dir)
+	abs, err := filepath.Abs(dir)
+	if err == nil && config.Variable(abs) != "" { // tools.toml would lead elsewhere
+		return "", msg.Usagef("rename the folder", "tools.toml would read a variable in the name %s", abs)
+	}
+	return abs, err
 }
 
 // askGrants asks on the terminal for the grants that are still missing. An empty
@@ -130,7 +134,7 @@ func (c *Commands) askGrants(name string, v *plugin.Version, w *request) {
 			}
 			dir, err := existing(answer)
 			if err != nil {
-				c.Errf("%s is not a folder; nothing is granted as %s\n", answer, what)
+				c.Errf("%s; nothing is granted as %s\n", err, what)
 				continue
 			}
 			w.Paths = append(w.Paths, config.PathGrant{Guest: what, Host: dir, Mode: mode})
