@@ -55,7 +55,7 @@ func (s *SQLite) described(ctx context.Context, e Entry, full string) Entry {
 	summary, sources, err := descriptionColumns(e)
 	if err == nil {
 		err = s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-			_, err := b.Exec(s.setDescription, summary, sources, e.UUID)
+			err := b.Run(s.setDescription, summary, sources, e.UUID)
 			return err
 		})
 	}

@@ -71,7 +71,7 @@ func (s *SQLite) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page,
 	}
 	now := sqlite.Truncate(s.now())
 	if err := s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-		_, err := b.Exec(s.countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
+		err := b.Run(s.countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
 		return err
 	}); err != nil {
 		s.log.Warn("a load was not counted", "uuid", uuid, "error", err)

@@ -155,7 +155,7 @@ func (s *Store) log(b *sqlite.Batch, calls []Call, now time.Time) error {
 			}
 			args = append(args, c.CallID, c.Produced, c.Shown, c.Extra, c.Duration.Microseconds(), c.Created.UnixMilli(), c.View)
 		}
-		if _, err := b.Exec(statement, args...); err != nil {
+		if err := b.Run(statement, args...); err != nil {
 			return err
 		}
 		calls = calls[n:]

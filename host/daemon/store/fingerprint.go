@@ -11,14 +11,14 @@ import (
 // FindByFingerprint finds it without its id. Empty texts are left out; the list may be
 // empty.
 func (s *Store) setFingerprints(b *sqlite.Batch, sc archive.Scope, fingerprints []string) error {
-	if _, err := b.Exec(s.deleteFingerprints, sc.Conversation); err != nil {
+	if err := b.Run(s.deleteFingerprints, sc.Conversation); err != nil {
 		return err
 	}
 	for _, f := range fingerprints {
 		if f == "" {
 			continue
 		}
-		if _, err := b.Exec(s.insertFingerprint, sc.Principal, f, sc.Conversation); err != nil {
+		if err := b.Run(s.insertFingerprint, sc.Principal, f, sc.Conversation); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Store) replace(b *sqlite.Batch, conversation string, from int, msgs []M
 	case from < 0 || from > last+1:
 		return noMessage(from, last)
 	case from <= last:
-		if _, err := b.Exec(s.deleteMessages, conversation, from); err != nil {
+		if err := b.Run(s.deleteMessages, conversation, from); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Store) insert(b *sqlite.Batch, conversation string, first int, msgs []M
 		if m.Created = sqlite.Truncate(m.Created); m.Created.IsZero() {
 			m.Created = now
 		}
-		if _, err := b.Exec(s.insertMessage, conversation, m.Seq, m.Turn, m.Role, m.Model, m.Created.UnixMilli(), m.Content, m.Thinking, string(m.Body)); err != nil {
+		if err := b.Run(s.insertMessage, conversation, m.Seq, m.Turn, m.Role, m.Model, m.Created.UnixMilli(), m.Content, m.Thinking, string(m.Body)); err != nil {
 			return err
 		}
 	}

@@ -30,10 +30,10 @@ func (s *Store) trace(b *sqlite.Batch, sc archive.Scope, t Trace, now time.Time)
 	if t.Created.IsZero() {
 		t.Created = now
 	}
-	if _, err := b.Exec(s.insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body)); err != nil {
+	if err := b.Run(s.insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body)); err != nil {
 		return err
 	}
-	_, err := b.Exec(s.deleteOldTraces, MaxTraces)
+	err := b.Run(s.deleteOldTraces, MaxTraces)
 	return err
 }
 

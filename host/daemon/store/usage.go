@@ -66,12 +66,12 @@ func (s *Store) AddUsage(ctx context.Context, list []Increment) error {
 
 func (s *Store) increment(b *sqlite.Batch, i Increment) error {
 	if i.Day != "" {
-		if _, err := b.Exec(s.addDay, i.Principal, i.Day, i.Requests, i.Refused, i.Prompt, i.Completion); err != nil {
+		if err := b.Run(s.addDay, i.Principal, i.Day, i.Requests, i.Refused, i.Prompt, i.Completion); err != nil {
 			return err
 		}
 	}
 	for _, c := range i.Costs {
-		if _, err := b.Exec(s.addCost, i.Principal, i.Day, c.Currency, c.Amount); err != nil {
+		if err := b.Run(s.addCost, i.Principal, i.Day, c.Currency, c.Amount); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Store) increment(b *sqlite.Batch, i Increment) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.Exec(s.setRecent, i.Principal, string(text))
+	err = b.Run(s.setRecent, i.Principal, string(text))
 	return err
 }
 

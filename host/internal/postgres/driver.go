@@ -107,7 +107,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		inner.Close()
 		return nil, err
 	}
-	return conn{inner}, nil
+	return &conn{Conn: inner}, nil
 }
 
 // begin asks for the server's process, which is not that of a pooler, and owns the database.
@@ -131,35 +131,45 @@ func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // A conn is a connection that takes the statements of SQLite.
-type conn struct{ *stdlib.Conn }
+type conn struct {
+	*stdlib.Conn
+	// tx is the transaction whose statements wait to be sent, nil without one.
+	tx *pipeline
+}
 
 // PrepareContext implements driver.ConnPrepareContext.
-func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	inner, err := c.Conn.PrepareContext(ctx, numbered(query))
 	if err != nil {
 		return nil, err
 	}
-	return stmt{inner.(*stdlib.Stmt), c}, nil // as package stdlib promises
+	return stmt{inner.(*stdlib.Stmt), c, numbered(query)}, nil // as package stdlib promises
 }
 
 // ExecContext implements driver.ExecerContext. A text without arguments may have several
 // statements.
-func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) > 0 {
 		query = numbered(query)
+	}
+	if err := c.tx.flush(); err != nil {
+		return nil, err
 	}
 	return c.Conn.ExecContext(ctx, query, args)
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if len(args) > 0 {
 		query = numbered(query)
 	}
 	return c.rows(ctx, func(ctx context.Context) (driver.Rows, error) { return c.Conn.QueryContext(ctx, query, args) })
 }
 
-func (c conn) rows(ctx context.Context, query func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+func (c *conn) rows(ctx context.Context, query func(context.Context) (driver.Rows, error)) (driver.Rows, error) {
+	if err := c.tx.flush(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	inner, err := query(ctx)
 	if err != nil {
@@ -170,7 +180,7 @@ func (c conn) rows(ctx context.Context, query func(context.Context) (driver.Rows
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
-func (c conn) CheckNamedValue(v *driver.NamedValue) (err error) {
+func (c *conn) CheckNamedValue(v *driver.NamedValue) (err error) {
 	if v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value); err != nil {
 		return err
 	}
@@ -182,7 +192,16 @@ func (c conn) CheckNamedValue(v *driver.NamedValue) (err error) {
 
 type stmt struct {
 	*stdlib.Stmt
-	conn conn
+	conn  *conn
+	query string
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if s.conn.tx == nil {
+		return s.Stmt.ExecContext(ctx, args)
+	}
+	return s.conn.tx.add(s.query, args)
 }
 
 // QueryContext implements driver.StmtQueryContext.

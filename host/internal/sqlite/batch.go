@@ -77,6 +77,13 @@ func (b *Batch) Exec(s *Statement, args ...any) (rows int64, err error) {
 	return res.RowsAffected()
 }
 
+// Run runs a statement. What its arguments point to must stay until the batch ends, and an
+// error may come from a later call: PostgreSQL gets several statements at once.
+func (b *Batch) Run(s *Statement, args ...any) error {
+	_, err := b.stmt(s).Exec(args...)
+	return err
+}
+
 // ExecOne runs a statement that must change a row. If it changed none, ExecOne
 // returns Unchanged(missing).
 func (b *Batch) ExecOne(s *Statement, missing error, args ...any) error {

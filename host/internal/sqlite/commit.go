@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // The bounds of one batch: the number of writes, and the bytes after which no
@@ -168,7 +169,7 @@ func (db *DB) commitJobs(jobs []*job) {
 // nothing is set on that job; every other error is returned and nothing is
 // committed.
 func (db *DB) commitBatch(jobs []*job) error {
-	tx, err := db.write.BeginTx(context.Background(), nil)
+	tx, err := db.write.BeginTx(postgres.Deferred(context.Background()), nil)
 	if err != nil {
 		return err
 	}

@@ -188,12 +188,12 @@ func (j *Journal) Save(ctx context.Context, id string, s Saved) error {
 			return err
 		}
 		for _, n := range s.Given {
-			if _, err := b.Exec(j.given, id, n); err != nil {
+			if err := b.Run(j.given, id, n); err != nil {
 				return err
 			}
 		}
 		for _, w := range s.Wants {
-			if _, err := b.Exec(j.want, id, w.Number, string(w.Question), string(w.Want)); err != nil {
+			if err := b.Run(j.want, id, w.Number, string(w.Question), string(w.Want)); err != nil {
 				return err
 			}
 		}
@@ -251,10 +251,10 @@ func (j *Journal) End(ctx context.Context, s Script) error {
 		if err := b.ExecOne(j.end, ErrNotFound, s.State, now, string(s.Outcome), string(s.Kept), s.ID); err != nil {
 			return err
 		}
-		if _, err := b.Exec(j.clear, s.ID); err != nil {
+		if err := b.Run(j.clear, s.ID); err != nil {
 			return err
 		}
-		_, err := b.Exec(j.trim, s.Principal, kept)
+		err := b.Run(j.trim, s.Principal, kept)
 		return err
 	})
 }
@@ -273,7 +273,7 @@ func MarkRestored(ctx context.Context, db *sqlite.DB) error {
 		return sqlite.Wrap(ctx, "opening the scripts", err)
 	}
 	return sqlite.Wrap(ctx, "marking the scripts of a backup", db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-		_, err := b.Exec(mark, Restored)
+		err := b.Run(mark, Restored)
 		return err
 	}))
 }

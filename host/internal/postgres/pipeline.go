@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Deferred returns a context for BeginTx: the transaction sends its prepared statements
+// together, with its begin and its commit, as soon as something has to be known: rows, the
+// number of changed rows, or that it is committed. An error of a statement comes then. What
+// the arguments point to must not change until then.
+func Deferred(ctx context.Context) context.Context { return context.WithValue(ctx, deferred{}, true) }
+
+type deferred struct{}
+
+// maxQueued is how many statements wait at most.
+const maxQueued = 64
+
+// A pipeline is a transaction whose statements wait. A nil one is none.
+type pipeline struct {
+	conn  *conn
+	ctx   context.Context
+	sent  bool // whether the server knows of the transaction
+	batch *pgx.Batch
+	done  *[]int64 // how many rows the statements of batch changed, once they are sent
+	err   error    // of the first statement that failed
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if ctx.Value(deferred{}) == nil || c.Conn.Conn().IsClosed() {
+		return c.Conn.BeginTx(ctx, o)
+	}
+	c.tx = &pipeline{conn: c, ctx: ctx}
+	c.tx.queue("begin")
+	return c.tx, nil
+}
+
+func (p *pipeline) queue(query string, args ...any) (index int) {
+	if p.batch == nil {
+		p.batch, p.done = &pgx.Batch{}, new([]int64)
+	}
+	p.batch.Queue(query, args...)
+	return p.batch.Len() - 1
+}
+
+// add adds a statement.
+func (p *pipeline) add(query string, named []driver.NamedValue) (driver.Result, error) {
+	if p.batch != nil && p.batch.Len() >= maxQueued {
+		if err := p.flush(); err != nil {
+			return nil, err
+		}
+	}
+	args := make([]any, len(named))
+	for i, a := range named {
+		args[i] = a.Value
+	}
+	i := p.queue(query, args...)
+	return later{p, p.done, i}, p.err
+}
+
+// flush sends what waits. The server makes none of what follows an error.
+func (p *pipeline) flush() error {
+	if p == nil || p.err != nil || p.batch == nil {
+		if p != nil {
+			return p.err
+		}
+		return nil
+	}
+	batch, done := p.batch, p.done
+	p.batch, p.done, p.sent = nil, nil, true
+	results := p.conn.Conn.Conn().SendBatch(p.ctx, batch)
+	for range batch.Len() {
+		tag, err := results.Exec()
+		if err == nil && tag.String() == "ROLLBACK" {
+			err = pgx.ErrTxCommitRollback
+		}
+		p.err = errors.Join(p.err, err)
+		if err != nil {
+			break
+		}
+		*done = append(*done, tag.RowsAffected())
+	}
+	if err := results.Close(); p.err == nil {
+		p.err = err
+	}
+	return p.err
+}
+
+// Commit implements driver.Tx.
+func (p *pipeline) Commit() error {
+	p.queue("commit")
+	if err := p.flush(); err != nil {
+		_ = p.Rollback() // the first error matters more
+		return err
+	}
+	p.conn.tx = nil
+	return nil
+}
+
+// Rollback implements driver.Tx.
+func (p *pipeline) Rollback() error {
+	p.conn.tx = nil
+	if !p.sent || p.conn.Conn.Conn().IsClosed() {
+		return nil
+	}
+	_, err := p.conn.Conn.Conn().Exec(p.ctx, "rollback")
+	return err
+}
+
+// later is the result of a statement that waits.
+type later struct {
+	p     *pipeline
+	done  *[]int64
+	index int
+}
+
+// LastInsertId implements driver.Result.
+func (l later) LastInsertId() (int64, error) { return 0, errors.New("PostgreSQL has none") }
+
+// RowsAffected implements driver.Result.
+func (l later) RowsAffected() (int64, error) {
+	if l.index >= len(*l.done) {
+		if err := l.p.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return (*l.done)[l.index], nil
+}
