@@ -93,6 +93,20 @@ test('which lines of a script change is shown before it is approved', async () =
   assert.equal(await page.locator('.diff').innerText(), '-export const scripted = () => "x";\n+export const scripted = () => "⟨U+202E⟩<b>y";\n');
 });
 
+test('what powers mean together is said where both are asked for', async () => {
+  const dir = join(weir.dir, 'strangers', 'courier'), page = await world.visit();
+  const offer = (paths) => writeFile(join(dir, 'plugin.toml'), `schema = 1\nname = "courier"\nscript = "main.js"\n[permissions]\nhosts = [{ host = "one.example", reason = "sends" }]\n${paths}[[tool]]\nname = "courier"\ndescription = "d"\n[tool.params]\ntype = "object"\n`);
+  await mkdir(dir);
+  await writeFile(join(dir, 'main.js'), 'export const courier = () => "x";\n');
+  await offer('');
+  await weir.api('api/plugins/reload', { method: 'POST' });
+  const article = await review(page, 'courier');
+  await article.getByText('send to and receive from').first().waitFor();
+  assert.equal(await article.getByText('Together: what it reads here, it could send to these hosts.').count(), 0);
+  await offer('paths = [{ guest = "/docs", mode = "ro", reason = "reads" }]\n');
+  await article.getByText('Together: what it reads here, it could send to these hosts.').waitFor();
+});
+
 test('the log of a plugin is opened', async () => {
   const page = await world.visit();
   const article = await review(page, 'calculator');
