@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net"
 	"strings"
@@ -90,5 +91,18 @@ func TestSilentDatabase(t *testing.T) {
 	put(t, s, "after")
 	if _, err := s.archive.Get(t.Context(), mine, e.UUID); err != nil || time.Since(began) > 3*time.Second {
 		t.Errorf("when it answers again: %v after %s", err, time.Since(began))
+	}
+}
+
+// A write that takes long does not make the database one that cannot be reached.
+func TestPingWhileWriting(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	if err := s.db.Transact(t.Context(), func(*sql.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		return s.Ping(ctx)
+	}); err != nil {
+		t.Error(err)
 	}
 }
