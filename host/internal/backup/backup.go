@@ -117,15 +117,18 @@ func Write(ctx context.Context, source config.Source, p config.Paths, file, vers
 }
 
 // databaseOf returns the URL of the PostgreSQL database that has the archive, empty if it is
-// a file. A configuration with faults is one without a URL, unless it may have one.
+// a file. A configuration with faults is one without a URL, unless it may have one: its text
+// cannot be read, or speaks of a store.
 func databaseOf(source config.Source, p config.Paths) (string, error) {
 	l, err := source.Load(p)
 	if err == nil {
 		err = l.Err()
 	}
-	text, _ := os.ReadFile(p.Config) // Load says why it cannot be read
-	if err != nil && l.Settings.Store.URL == nil && !regexp.MustCompile(`(?m)^\s*\[?\s*store\b`).Match(text) {
-		return "", nil
+	if err != nil && l.Settings.Store.URL == nil {
+		text, unread := os.ReadFile(p.Config)
+		if p.Config == "" || unread == nil && !regexp.MustCompile(`(?m)^\s*\[?\s*["']?store\b`).Match(text) {
+			return "", nil
+		}
 	}
 	return l.Settings.Store.Database(), err
 }
@@ -144,12 +147,12 @@ func take(ctx context.Context, p config.Paths, database, to string) error {
 func Copy(ctx context.Context, from, to sqlite.Options) (copied []sqlite.Table, err error) {
 	path := to.Path
 	if path != "" {
-		if _, err := os.Lstat(path); err == nil {
-			return nil, msg.Usagef("move it away", "%s exists already", path)
+		if err := free(path); err != nil {
+			return nil, err
 		}
 		to.Path = path + ".part"
 		remove := func() {
-			for _, end := range []string{"", "-wal", "-shm"} {
+			for _, end := range ends {
 				_ = os.Remove(to.Path + end) // it may not be there
 			}
 		}
@@ -162,7 +165,37 @@ func Copy(ctx context.Context, from, to sqlite.Options) (copied []sqlite.Table, 
 	}); err != nil || path == "" {
 		return copied, err
 	}
-	return copied, os.Rename(to.Path, path)
+	return copied, name(to.Path, path)
+}
+
+// ends are those of the names of the files that SQLite has for a database.
+var ends = []string{"", "-wal", "-shm", "-journal"}
+
+// free refuses the path of a new database beside which SQLite would find another one's log,
+// and write it into the new one.
+func free(path string) error {
+	for _, end := range ends {
+		if _, err := os.Lstat(path + end); !errors.Is(err, fs.ErrNotExist) {
+			return msg.Usagef("move the old archive away, with the files beside it: -wal, -shm and -journal", "%s exists already", path+end)
+		}
+	}
+	return nil
+}
+
+// name gives a complete database, which has no log any more, its name, also on the disk.
+func name(part, path string) error {
+	if st, err := os.Stat(part + "-wal"); err == nil && st.Size() > 0 {
+		return msg.Problemf(msg.Storage, "free some space, or choose another folder", "%s cannot be written: %s", path, tool.Textf("its log is not empty"))
+	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // some file systems cannot do so
+	return dir.Close()
 }
 
 // Compare returns what the tables of a file and of a database have.

@@ -106,3 +106,54 @@ func TestBackupHoldsEveryFile(t *testing.T) {
 		}
 	}
 }
+
+// A configuration that cannot be read may name a database: no backup is made without it.
+func TestConfigurationThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"folder": "", "table": "[store]\nurl = 5", "quoted": "[ \"store\" ]\nurl = 5", "key": "'store'.url = 5",
+	} {
+		file := filepath.Join(dir, name)
+		var err error
+		if text == "" {
+			err = os.Mkdir(file, 0o700)
+		} else {
+			err = os.WriteFile(file, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := databaseOf(config.Source{}, config.Paths{Data: dir, Config: file}); err == nil {
+			t.Errorf("%s: taken for one without a database", name)
+		}
+	}
+	if _, err := databaseOf(config.Source{}, config.Paths{Data: dir}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy gets its name when all of it is in its file, and no file beside it belongs to another.
+func TestCopyIntoAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), archiveName)
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.WriteFile(path+end, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := free(path); err == nil {
+			t.Errorf("%s is there", path+end)
+		}
+		if err := os.Remove(path + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, log := range []string{"rows", ""} {
+		for end, text := range map[string]string{"": "file", "-wal": log} {
+			if err := os.WriteFile(path+".part"+end, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := name(path+".part", path); (err == nil) != (log == "") {
+			t.Errorf("a log with %q: %v", log, err)
+		}
+	}
+}

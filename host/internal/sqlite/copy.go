@@ -60,6 +60,12 @@ func Copy(ctx context.Context, from, to *DB) (copied []Table, err error) {
 		}
 		return err
 	})
+	if err == nil { // the file alone has all of it
+		err = to.TruncateLog(ctx)
+	}
+	if err == nil && to.LogInUse() {
+		err = msg.Errorf("another process uses the copy")
+	}
 	return copied, Wrap(ctx, doing, err)
 }
 
