@@ -1,13 +1,13 @@
 // What people set up in the page: clients, models, limits; and how turns went.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, log, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 const token = 'weir_ann_0123456789abcdef0123456789abcdef';
-before(async () => { world = await startWorld(`[users.ann]\ntoken_sha256 = "${createHash('sha256').update(token).digest('hex')}"`); ({ weir, model } = world); });
+before(async () => { world = await startWorld(`[models.script.price]\nprompt = 2\ncompletion = 8\n[users.ann]\ntoken_sha256 = "${createHash('sha256').update(token).digest('hex')}"`); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
@@ -96,6 +96,7 @@ test('a first visit offers questions, a model that was found, and clients', asyn
 
 test('a trace shows requests, calls, waits, loads and what became placeholders', async () => {
   model.calls = (question) => (/traced/.test(question) ? [['calculator', { expression: '6*7' }], ['long_text', { lines: 400 }], ['no_such_tool', {}], ['long_text', { lines: 7 }]] : []);
+  model.usage = { prompt_tokens: 1000, completion_tokens: 100 };
   const page = await world.visit();
   await ask(page, 'Make a traced text');
   await log(page).getByRole('button', { name: 'Allow once' }).click();
@@ -104,6 +105,8 @@ test('a trace shows requests, calls, waits, loads and what became placeholders',
   await page.getByRole('link', { name: /^Make a traced text/ }).click();
   await page.getByRole('heading', { name: 'Make a traced text', level: 1 }).waitFor();
   await page.waitForFunction(() => document.title === 'Make a traced text – Traces – weir');
+  await page.getByText('2,000 tokens in, 200 out').waitFor();
+  await page.getByText('0.0056 USD', { exact: true }).waitFor();
   const time = page.getByRole('region', { name: /^Time/ }).getByRole('listitem');
   await time.filter({ hasText: /^round 1 · model.*first piece/ }).waitFor();
   await time.filter({ hasText: /^calculator “6\*7”/ }).waitFor();
@@ -296,4 +299,31 @@ test('models are tested, retention is tried, and powers are shown as commands', 
   await settings(page, 'Only on the machine');
   await page.getByRole('region', { name: 'Rules of approvals' }).getByRole('button', { name: 'Copy the lines' }).waitFor();
   await fine(page);
+});
+
+// slow is a module that takes more than a second to compile: a function of 60,000 ifs.
+function slow() {
+  const sized = (bytes) => { const size = []; for (let n = bytes.length; ; n >>= 7) { if (n < 128) return Buffer.from([...size, n, ...bytes]); size.push(n % 128 + 128); } };
+  const ifs = new Array(60000).fill([0x20, 0, 4, 0x40, 0x20, 0, 0x41, 1, 0x6a, 0x21, 0, 0x0b]).flat(); // if local: local += 1
+  return Buffer.concat([Buffer.from('\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\x07\x07\x01\x03run\0\0\x0a'), sized([1, ...sized([1, 1, 0x7f, ...ifs, 0x41, 0, 0x0b])])]);
+}
+
+test('a plugin in quarantine says why, and is tried again', async () => {
+  const dir = `${weir.dir}/own/heavy`;
+  await weir.stop('SIGTERM');
+  await writeFile(`${weir.dir}/tools.toml`, `${await readFile(`${weir.dir}/tools.toml`, 'utf8')}\n[sandbox]\ncompile_cpu = "1s"\n`);
+  await mkdir(dir);
+  await writeFile(`${dir}/plugin.toml`, 'schema = 1\nname = "heavy"\nversion = "1.0.0"\n[[tool]]\nname = "heavy"\nexport = "run"\ndescription = "never runs"\n[tool.params]\ntype = "object"\n');
+  await writeFile(`${dir}/heavy.wasm`, slow());
+  await weir.start();
+  const headers = { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' };
+  await fetch(`${weir.url}api/tools/heavy/call`, { method: 'POST', headers, body: '{"arguments":{}}' });
+  const page = await world.visit();
+  await view(page, /^Plugins/);
+  await page.getByRole('navigation', { name: 'Plugins' }).getByRole('link', { name: /^heavy .*quarantined/ }).click();
+  const article = page.getByRole('article', { name: 'heavy' });
+  await article.getByText('compiling it needs more than 1s of CPU time').first().waitFor();
+  await article.getByRole('button', { name: 'Try again' }).click();
+  await article.getByText('It will be tried again at its next call.').waitFor();
+  await article.getByRole('button', { name: 'Try again' }).waitFor({ state: 'hidden' });
 });

@@ -44,11 +44,12 @@ async function startModel() {
       if (text) send({ content: text });
     }
     send({}, calls.length ? 'tool_calls' : 'stop');
+    if (model.usage) res.write(`data: ${JSON.stringify({ choices: [], usage: model.usage })}\n\n`);
     res.end('data: [DONE]\n\n');
   });
   // reset makes the model answer a question at once. calls are those of a question,
-  // says the pieces of any other reply.
-  model.reset = () => Object.assign(model, { calls: () => [], says: () => ['It is done.'] });
+  // says the pieces of any other reply, usage what it reports of each.
+  model.reset = () => Object.assign(model, { calls: () => [], says: () => ['It is done.'], usage: undefined });
   model.reset();
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
   model.url = `http://127.0.0.1:${server.address().port}/v1`;
