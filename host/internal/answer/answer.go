@@ -8,6 +8,7 @@ package answer
 
 import (
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/limit"
@@ -63,7 +64,9 @@ func DecodeText(raw []byte) Answer {
 
 func decodeText(raw string) Answer {
 	a := Answer{RawSize: len(raw), Cut: len(raw) > tool.MaxWhole}
-	raw = beginning(raw)
+	if a.Cut {
+		raw = strings.Clone(beginning(raw)) // without the memory of the rest
+	}
 	a.Text = limit.NormaliseString(raw)
 	if len(a.Text) > tool.MaxWhole { // an invalid byte becomes three
 		a.Text, a.Cut = beginning(a.Text), true

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unicode/utf8"
@@ -115,8 +116,8 @@ func readFlat(b []byte) (d decoded, ok bool) {
 			case p.kind == ofText:
 				p.raw = r.Bytes()
 			case p.kind == ofBlob:
-				p.blob = tool.Blob{Name: word(&r), MIME: word(&r), Data: r.Bytes()}
-			case p.kind >= pieceKinds || set&bitStructured == 0:
+				p.blob = tool.Blob{Name: word(&r), MIME: word(&r), Data: bytes.Clone(r.Bytes())}
+			case p.kind >= pieceKinds || set&bitStructured == 0 || n > 1: // it is the last, and one
 				return d, false
 			}
 			d.pieces = append(d.pieces, p)
@@ -126,16 +127,24 @@ func readFlat(b []byte) (d decoded, ok bool) {
 		d.sources = append(d.sources, tool.Source{Title: word(&r), URL: word(&r)})
 	}
 	if set&bitStructured != 0 {
-		d.structured = r.Bytes()
+		d.structured = bytes.Clone(r.Bytes())
 	}
 	if set&bitMore != 0 {
-		d.more = claim(&tool.More{Shown: int(r.Number()), Total: int(r.Number()), Lines: int(r.Number()), Args: r.Bytes()})
+		d.more = claim(&tool.More{Shown: int(r.Number()), Total: int(r.Number()), Lines: int(r.Number()), Args: bytes.Clone(r.Bytes())})
 	}
 	if set&bitError != 0 {
-		d.err = &tool.Error{Code: tool.Code(r.Text()), Msg: word(&r), Hint: word(&r)}
+		d.err = &tool.Error{Code: tool.Code(word(&r)), Msg: word(&r), Hint: word(&r)}
 	}
-	return d, r.Ended() && d.fault < faults && d.size >= 0
+	// An error of the tool's own is written in some bytes: a call that failed before it began has none.
+	return d, r.Ended() && d.fault < faults && d.size >= 0 && d.size <= MaxFlat && (d.err == nil || d.size > 0)
 }
 
+// maxWord bounds a short text, in bytes. What is shown of the longest, the address of a
+// source, has 2,000 characters.
+const maxWord = 16 << 10
+
 // word reads a short text, in which invalid bytes have no place.
-func word(r *packed.Reader) string { return strings.ToValidUTF8(r.Text(), string(utf8.RuneError)) }
+func word(r *packed.Reader) string {
+	b := r.Bytes()
+	return strings.ToValidUTF8(string(b[:min(len(b), maxWord)]), string(utf8.RuneError))
+}

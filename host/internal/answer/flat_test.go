@@ -52,6 +52,17 @@ func TestFlat(t *testing.T) {
 			t.Errorf("%q is read as %+v", bad, a)
 		}
 	}
+	big := bytes.Repeat([]byte("1"), 1<<20)
+	for name, d := range map[string]decoded{
+		"many structured texts": {structured: big, pieces: slices.Repeat([]piece{{kind: structuredText}}, 10_000)},
+		"many structured parts": {structured: big, pieces: slices.Repeat([]piece{{kind: structuredPart}}, 2)},
+		"a refusal of no bytes": {err: &tool.Error{Code: tool.Denied, Msg: "x"}},
+		"an endless size":       {size: 1 << 40, pieces: []piece{{text: "a"}}},
+	} {
+		if a := DecodeFlat(d.flat(nil), tool.En); a.Err == nil || a.Err.Code == tool.Denied {
+			t.Errorf("%s: %.100s", name, a.Text)
+		}
+	}
 	notJSON := decoded{structured: []byte(`{"a":`), pieces: []piece{{text: "a"}}}
 	if a := DecodeFlat(notJSON.flat(nil), tool.En); a.Err == nil {
 		t.Errorf("structured content that is no JSON is %+v", a)

@@ -5,11 +5,14 @@ package judge
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +57,8 @@ func unbounded(in *shmring.Reader, out *shmring.Writer) error {
 			_ = out.Write(kindVerdict, verdictMeta{}, []byte("{"))
 		case said("much"):
 			_ = out.Write(kindVerdict, verdictMeta{}, []byte(`{"Problems":[`+strings.Repeat("{},", maxValues)+`{}]}`))
+		case said("many problems"):
+			_ = out.Write(kindVerdict, verdictMeta{}, []byte(`{"Problems":[`+strings.Repeat("{},", maxSaid)+`{}]}`))
 		case said("a bad name"):
 			_ = out.Write(kindVerdict, verdictMeta{}, []byte(`{"Name":"../x"}`))
 		case said("a bad text"):
@@ -126,12 +131,55 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A check that was stopped twice, by other programs, holds no manifest that was checked since.
+func TestStoppedChecksAreForgotten(t *testing.T) {
+	j := open(t, "")
+	text := []byte(manifest("a", "d", ""))
+	sum := sha256.Sum256(text)
+	digest := hex.EncodeToString(sum[:])
+	for range 3 {
+		if err := j.hold(digest, "a", worker.LostKilled); !strings.Contains(err.Error(), "tried again") {
+			t.Fatal(err)
+		}
+		if _, _, err := j.Judge("a", "plugin.toml", text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process that a manifest has taken over adds no file to a plugin.
+func TestFilesOfAJudge(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"plugin.toml": manifest("a", "d", "params_file = \"p.json\"\n"), "p.json": `{"type":"object"}`, "q.json": "{}", "a.wasm": string(wasmtest.Echo("a"))} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	curious := func(context.Context) (registry.Judge, func()) {
+		return func(_, _ string, _ []byte, beside func(string) ([]byte, error)) (registry.Manifest, []registry.Problem, error) {
+			for i := range 1000 {
+				_, _ = beside(strings.Repeat("./", i) + "q.json")
+			}
+			return registry.Manifest{}, nil, nil
+		}, func() {}
+	}
+	s := registry.Scan(t.Context(), []plugin.Folder{{Path: filepath.Dir(dir)}}, registry.Options{Judges: curious})
+	for _, p := range s.Plugins {
+		if got := p.Paths(); p.Manifest.Name == "a" && slices.ContainsFunc(got, func(path string) bool { return filepath.Base(path) == "q.json" }) {
+			t.Errorf("its files are %v", got)
+		}
+	}
+	if len(s.Plugins) != 1 {
+		t.Errorf("%d plugins, %v", len(s.Plugins), s.Refused)
+	}
+}
+
 // A manifest that ends the process of its check is refused and quarantined, whatever it
 // does; the good plugin beside it is there, and the next scan starts no process.
 func TestManifestsThatEndTheirProcess(t *testing.T) {
 	why := map[string]string{
 		"memory": "checking its manifest needs more than 256MiB of memory", "time": "checking its manifest needs more than 1s of CPU time",
-		"crash": "checking its manifest crashed", "no verdict": "checking its manifest crashed", "much": "checking its manifest crashed",
+		"crash": "checking its manifest crashed", "no verdict": "checking its manifest crashed", "much": "checking its manifest crashed", "many problems": "checking its manifest crashed",
 		"a bad name": "checking its manifest crashed", "a bad text": "checking its manifest crashed", "files": "checking its manifest crashed",
 	}
 	dir, quarantine := t.TempDir(), filepath.Join(t.TempDir(), "quarantine.json")

@@ -58,7 +58,7 @@ func (j *Judges) Close() {
 	for _, h := range j.idle {
 		h.Close()
 	}
-	j.idle = nil
+	j.idle, j.started = nil, 0
 }
 
 // Judge is a registry.Judge.
@@ -81,9 +81,14 @@ func (j *Judges) Judge(name, file string, text []byte, beside func(string) ([]by
 	j.put(h, err != nil)
 	switch {
 	case err == nil:
+		if err := j.pool.Quarantine().Release(digest); err != nil { // an attempt that was stopped
+			j.log.Warn("the quarantine cannot be written", "error", err)
+		}
 		return m, problems, nil
 	case j.ctx.Err() != nil:
 		return registry.Manifest{}, nil, j.ctx.Err()
+	case lost == worker.LostStopped:
+		return registry.Manifest{}, nil, msg.Errorf("the sandbox is closed")
 	}
 	j.log.Warn("checking a manifest ended its process", "file", file, "error", err)
 	return registry.Manifest{}, nil, j.hold(digest, name, lost)

@@ -30,11 +30,12 @@ const (
 
 const (
 	maxMeta    = 16 << 10
-	maxText    = 1 << 20 // of a manifest, or a file that it refers to; the registry reads less
-	maxVerdict = 2 << 20 // as JSON
-	maxValues  = 50_000  // of a verdict
-	maxWanted  = 1000    // files of a manifest; it has fewer tools
-	maxWord    = 4 << 10 // of a verdict's text
+	maxText    = 1 << 20                  // of a manifest, or a file that it refers to; the registry reads less
+	maxVerdict = 2 << 20                  // as JSON
+	maxValues  = 50_000                   // of a verdict
+	maxWanted  = 1000                     // files of a manifest; it has fewer tools
+	maxWord    = 4 << 10                  // of a verdict's text
+	maxSaid    = 2 * registry.MaxReported // problems of a verdict
 )
 
 // The small parts of frames, as JSON.
@@ -165,7 +166,7 @@ func ask(r *shmring.Reader, w *shmring.Writer, file string, text []byte, beside 
 // read returns what a verdict says.
 func read(file string, text []byte) (m registry.Manifest, problems []registry.Problem, err error) {
 	var v verdict
-	if jsonscan.Count(text).Values > maxValues || json.Unmarshal(text, &v) != nil || v.Name != "" && !tool.ValidName(v.Name) {
+	if jsonscan.Count(text).Values > maxValues || json.Unmarshal(text, &v) != nil || len(v.Problems) > maxSaid || v.Name != "" && !tool.ValidName(v.Name) {
 		return m, nil, shmring.ErrProtocol
 	}
 	for _, p := range v.Problems {

@@ -53,7 +53,7 @@ func TestManifestBombs(t *testing.T) {
 		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 400 {
 			t.Errorf("%s: %d MiB were allocated", name, mib)
 		}
-		if len(problems) > 2*maxReported {
+		if len(problems) > 2*MaxReported {
 			t.Errorf("%s: %d problems are told", name, len(problems))
 		}
 	}

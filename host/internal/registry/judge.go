@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -26,8 +27,9 @@ func (s *scan) judges(ctx context.Context) (end func()) {
 
 // manifest sets a plugin's manifest from its text, and returns its problems. A text that
 // was not sound before is parsed here only if the Judge found no error in it.
-func (s *scan) manifest(name string, p *Plugin, file string, text []byte, beside func(string) ([]byte, error)) (problems []Problem) {
+func (s *scan) manifest(name string, p *Plugin, file string, text []byte, open func(string) ([]byte, error)) (problems []Problem) {
 	sum := p.ManifestSHA256
+	asked, beside := p.files(open)
 	if s.opt.Index.Sound(sum) {
 		p.Manifest, problems = Parse(file, text, true, beside)
 		if len(p.made.beside) == 0 || s.opt.Index.Sound(p.withFiles()) {
@@ -36,7 +38,7 @@ func (s *scan) manifest(name string, p *Plugin, file string, text []byte, beside
 	}
 	if s.judge != nil {
 		var err error
-		if p.Manifest, problems, err = s.judge(name, file, text, beside); err != nil {
+		if p.Manifest, problems, err = s.judge(name, file, text, asked); err != nil {
 			p.unjudged, p.WasmSHA256 = true, sum
 			return []Problem{{File: file, Msg: msg.Of(err), Fix: tool.Textf("correct the manifest, or remove the plugin")}}
 		}
@@ -52,6 +54,41 @@ func (s *scan) manifest(name string, p *Plugin, file string, text []byte, beside
 		}
 	}
 	return problems
+}
+
+// files returns what reads the files beside a manifest for a Judge, and for this process.
+// Both get the same bytes. What a Judge asks for is no file of the plugin yet: a manifest
+// may have taken its process over.
+func (p *Plugin) files(open func(string) ([]byte, error)) (asked, beside func(string) ([]byte, error)) {
+	if open == nil {
+		return nil, nil
+	}
+	read := map[string][]byte{}
+	asked = func(name string) (b []byte, err error) {
+		b, known := read[name]
+		if known {
+			return b, nil
+		}
+		if len(read) == maxTools {
+			return nil, fs.ErrNotExist
+		}
+		if b, err = open(name); err == nil {
+			read[name] = b
+		}
+		return b, err
+	}
+	return asked, func(name string) ([]byte, error) {
+		b, known := read[name]
+		if !known {
+			var err error
+			if b, err = open(name); err != nil {
+				return nil, err
+			}
+			read[name] = b
+		}
+		p.made.beside[name] = b
+		return b, nil
+	}
 }
 
 // withFiles returns the digest of a manifest and the files that it refers to.

@@ -91,7 +91,7 @@ func TestProblemsAreTame(t *testing.T) {
 	for range 10_000 {
 		many.WriteString("[[tool]]\nname = 1\n")
 	}
-	if _, problems = ParseManifest("plugin.toml", []byte(many.String())); len(problems) != maxReported {
+	if _, problems = ParseManifest("plugin.toml", []byte(many.String())); len(problems) != MaxReported {
 		t.Errorf("%d problems are told", len(problems))
 	}
 }

@@ -163,13 +163,13 @@ func (r reader) params(t table) (json.RawMessage, *schema.Schema) {
 			return nil, nil
 		}
 	}
-	var names struct {
-		Required   []string
-		Properties map[string]json.RawMessage
-	}
-	_ = json.Unmarshal(text, &names) // it was compiled
-	for i, name := range names.Required {
-		if _, declared := names.Properties[name]; !declared {
+	var keys, properties map[string]json.RawMessage
+	var required []string
+	_ = json.Unmarshal(text, &keys) // it was compiled
+	_ = json.Unmarshal(keys["required"], &required)
+	_ = json.Unmarshal(keys["properties"], &properties)
+	for i, name := range required {
+		if _, declared := properties[name]; !declared {
 			at := t.Position.Key("params").Key("required").Item(i).Value
 			t.d.add(at, Problem{Key: t.Name("params.required"), Msg: tool.Textf("%s names %q, which is not among the properties", t.Name("params.required"), name), Fix: tool.Textf("declare it below properties, or fix the spelling"), Warning: true})
 		}

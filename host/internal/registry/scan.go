@@ -148,7 +148,7 @@ func digest(b []byte) string {
 // plugins that were not read yet.
 func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	s := &scan{opt: opt, folders: folders, snap: &Snapshot{}, owner: map[string]*Plugin{}}
-	defer s.judges(ctx)()
+	end := s.judges(ctx)
 	var all []candidate
 	old := opt.Previous.sources()
 	maps.Copy(old, opt.Known)
@@ -158,6 +158,7 @@ func Scan(ctx context.Context, folders []plugin.Folder, opt Options) *Snapshot {
 	all = append(all, s.missedByListing(all)...)
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(rank(old, a), rank(old, b)) })
 	found := s.openAll(ctx, all)
+	end()
 	s.describe(ctx, found)
 	for _, r := range s.inOrder(found) {
 		s.classify(r)
@@ -452,16 +453,7 @@ func (s *scan) read(c candidate) (*Plugin, []Problem) {
 	if old := s.opt.Previous.refused(c.source); old != nil && old.manifest == sum { // parsing it costs 30 ns a byte
 		return &Plugin{Manifest: Manifest{Name: old.Name}, Source: c.source, ManifestSHA256: sum}, old.Problems
 	}
-	problems := s.manifest(c.name, p, c.source, text, func(name string) ([]byte, error) {
-		b, known := p.made.beside[name]
-		if !known {
-			if b, err = beside(c.source, name); err != nil {
-				return nil, err
-			}
-			p.made.beside[name] = b
-		}
-		return b, nil
-	})
+	problems := s.manifest(c.name, p, c.source, text, func(name string) ([]byte, error) { return beside(c.source, name) })
 	m := p.Manifest
 	if old := s.tooOld(c.source, m); old != nil {
 		return p, old // other problems may come from new features

@@ -20,9 +20,9 @@ type doc struct {
 	reported [2]int // errors and warnings
 }
 
-// maxReported bounds the errors, and the warnings, of one manifest. To find a
+// MaxReported bounds the errors, and the warnings, of one manifest. To find a
 // position costs a pass over the text, and more problems help no author.
-const maxReported = 50
+const MaxReported = 50
 
 // add adds a problem at a byte offset.
 func (d *doc) add(at int, p Problem) {
@@ -30,7 +30,7 @@ func (d *doc) add(at int, p Problem) {
 	if p.Warning {
 		n = &d.reported[1]
 	}
-	if *n++; *n > maxReported {
+	if *n++; *n > MaxReported {
 		return
 	}
 	p.File = d.file

@@ -164,7 +164,7 @@ func again(pl sandbox.Plugin, why any) error {
 // verdict returns why a child that compiled has ended. final reports whether the
 // module is the cause.
 func (p *Pool) verdict(lost *lossError) (why tool.Text, final bool) {
-	switch lost.loss(p.cfg.CompileCPU) {
+	switch lost.loss(p.cfg.CompileCPU / 2) { // the kernel counts in ticks, so less may be shown
 	case LostMemory:
 		return tool.Textf("compiling it needs more than %s of memory", p.cfg.CompileMemory), true
 	case LostCPU:

@@ -1,7 +1,7 @@
-// Package worker runs guests in child processes that can be killed: the sandbox of
-// package sandbox, in a process with an empty environment, no secrets and no network.
-// A child knows the folders that it was granted, the pipes to its parent and the memory
-// that both share. Its end is a typed failure of the one call that it was running.
+// Package worker runs guests in child processes that can be killed: the sandbox of package
+// sandbox, in a process with an empty environment, no secrets and no network. A child knows
+// its folders, the pipes to its parent and the memory that both share. Its end is a typed
+// failure of the one call that it was running.
 //
 // A child is the program itself, started again with Argument as its last argument. So
 // every program that Config.Command names begins with
@@ -31,10 +31,9 @@
 // protocol.go, meta.go, packed.go and failure.go define the frames; package shmring
 // carries them, and package cpusched shares the cores.
 //
-// The parent does not trust a child. Every length is checked before memory is
-// allocated, every count is bounded, every text is cleaned, and an invalid frame ends
-// the child. What a call may reach beyond its folders it reaches through the parent,
-// which has the policy and the secrets and makes the connections.
+// The parent does not trust a child. Every length is checked before memory is allocated,
+// every count is bounded, every text is cleaned, and an invalid frame ends the child. Beyond
+// its folders a call reaches all through the parent, which has the policy and the secrets.
 //
 // # The child
 //
@@ -43,8 +42,7 @@
 // its parent: the kernel kills it when the thread that started it ends, and while it
 // waits it finds its pipe closed.
 //
-// In a child the loops of a guest make no checks and run at full speed; the deadline is
-// the parent's kill. Under the race detector the limit of a child's memory is omitted,
-// because the detector needs more; tests of memory use the small program in ./child,
-// which guesttest.Worker builds without it.
+// In a child the loops of a guest make no checks and run at full speed; the deadline is the
+// parent's kill. Under the race detector a child has no limit of memory, because the detector
+// needs more; tests of memory use the small program in ./child, built without it.
 package worker

@@ -46,7 +46,10 @@ func (h *Helper) Do(ctx context.Context, f func(*shmring.Reader, *shmring.Writer
 		err = errSlow
 	}
 	lost := h.w.lossOf(err)
-	return lost.loss(h.cpu), lost
+	if h.pool.ending.Err() != nil {
+		return LostStopped, lost
+	}
+	return lost.loss(2*h.cpu - h.cpu/4), lost // tasks before have used less than one time
 }
 
 // Spent reports whether too little CPU time is left for another task.
@@ -59,8 +62,7 @@ func (h *Helper) Close() {
 	h.pool.tasks.Done()
 }
 
-// A Loss is how a child was lost: it crashed, needed more than its memory or CPU time, was
-// too slow, or was killed by another program.
+// A Loss is how a child was lost.
 type Loss byte
 
 const (
@@ -68,21 +70,22 @@ const (
 	LostMemory
 	LostCPU
 	LostSlow
-	LostKilled
+	LostKilled  // by another program
+	LostStopped // with the pool
 )
 
-// loss returns how a child was lost that had at least that CPU time.
+// loss returns how a child was lost. One that was killed and had used at least that CPU
+// time was killed for it.
 func (e *lossError) loss(cpu time.Duration) Loss {
 	switch {
 	case e.outOfMemory():
 		return LostMemory
-	case killed(e.state) && e.cpu() >= cpu/2: // the kernel counts in ticks, so less may be shown
-		return LostCPU
 	case errors.Is(e, errSlow):
 		return LostSlow
-	case errors.Is(e, shmring.ErrProtocol): // it was killed here
-	case killed(e.state):
-		return LostKilled
+	case errors.Is(e, shmring.ErrProtocol) || !killed(e.state): // after the first it was killed here
+		return LostCrashed
+	case e.cpu() >= cpu:
+		return LostCPU
 	}
-	return LostCrashed
+	return LostKilled
 }
