@@ -20,6 +20,7 @@ import (
 // the reason why no flag is lost on it.
 var apart = map[string]string{
 	"weir serve": "refuses to start beside a daemon", "weir backup": "copies the data folder", "weir restore": "needs a stopped daemon",
+	"weir store migrate": "needs a stopped daemon", "weir store check": "reads the file of --config", "weir store copy": "copies what its arguments name",
 	"weir doctor": "checks what the flags name", "weir paths": "prints what the flags name", "weir version": "knows no configuration",
 	"weir config show": "reads the file of --config", "weir config validate": "reads the file of --config", "weir config trust": "trusts the file of --config",
 	"weir parse": "reads the flags itself", "weir cut": "reads the flags itself", "weir mcp config": "writes the flags into the client's file",
