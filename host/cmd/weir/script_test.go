@@ -47,7 +47,10 @@ func TestScripts(t *testing.T) {
 	}
 	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
-		Condition: func(string) (bool, error) {
+		Condition: func(name string) (bool, error) {
+			if name != "postgres" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
 			_, err := pgtest.Installed()
 			return err == nil, nil
 		},

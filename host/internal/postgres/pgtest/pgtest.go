@@ -10,6 +10,7 @@ package pgtest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -23,6 +24,9 @@ import (
 // Main is what TestMain gives to goleak in place of its M.
 type Main struct{ *testing.M }
 
+// ErrMissing is the error of a machine without the server.
+var ErrMissing = errors.New("it is not installed (apt install postgresql), or not on Linux")
+
 // serverEnv has the URL of the server, in the second run only.
 const serverEnv = "WEIR_TEST_POSTGRES_URL"
 
@@ -32,14 +36,19 @@ func (m Main) Run() (code int) {
 	choice := os.Getenv("WEIR_TEST_POSTGRES")
 	if choice != "only" {
 		code = m.M.Run()
-		if choice == "no" || code != 0 || flag.Lookup("test.bench").Value.String() != "" || flag.Lookup("test.list").Value.String() != "" {
+		if choice == "no" || code != 0 || flag.Lookup("test.fuzzworker").Value.String() == "true" {
 			return code
+		}
+		for _, other := range []string{"test.bench", "test.fuzz", "test.list"} {
+			if flag.Lookup(other).Value.String() != "" {
+				return code
+			}
 		}
 	}
 	server, stop, err := Start()
 	if err != nil {
 		fmt.Println("PostgreSQL is not tested:", err)
-		if choice == "only" {
+		if choice == "only" || !errors.Is(err, ErrMissing) {
 			return 1
 		}
 		return code

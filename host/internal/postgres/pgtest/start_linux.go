@@ -50,60 +50,85 @@ func Start() (url string, stop func(), err error) {
 	if out, err := command("initdb", "-D", data, "-U", "weir", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
 		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
+	for range 3 { // another process may take the port meanwhile
+		var ended bool
+		if url, stop, ended, err = serve(command, dir, data); !ended {
+			break
+		}
+	}
+	return url, stop, err
+}
+
+// serve starts the server on a free port; ended reports that it did not go on.
+func serve(command func(string, ...string) *exec.Cmd, dir, data string) (url string, stop func(), ended bool, err error) {
 	port, err := freePort()
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	server := command("postgres", "-D", data, "-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200", "-c", "autovacuum=off")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	defer log.Close()
 	server.Stdout, server.Stderr = log, log
 	if err := server.Start(); err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
-	stop = func() {
+	end := make(chan struct{})
+	go func() {
+		_ = server.Wait() // the log says why it ended
+		close(end)
+	}()
+	quit := func() {
 		_ = server.Process.Signal(syscall.SIGQUIT)
-		_ = server.Wait() // it was asked to end
-		os.RemoveAll(dir)
+		<-end
 	}
 	url = "postgres://weir@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	if err = ready(url); err != nil {
+	if err = ready(url, end); err != nil {
+		select {
+		case <-end:
+			ended = true
+		default:
+			quit()
+		}
 		said, _ := os.ReadFile(log.Name())
-		stop()
-		return "", nil, fmt.Errorf("%w: %s", err, said)
+		return "", nil, ended, fmt.Errorf("%w: %s", err, said)
 	}
-	return url, stop, nil
+	return url, func() { quit(); os.RemoveAll(dir) }, false, nil
 }
 
-// ready waits until the server answers, and makes what URL needs.
-func ready(url string) error {
-	db, err := sql.Open("pgx", url)
+// ready waits until the server answers or ends, and makes what URL needs.
+func ready(url string, end <-chan struct{}) error {
+	db, err := sql.Open("pgx", url+"&connect_timeout=5")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for range 200 {
+	for began := time.Now(); time.Since(began) < time.Minute; {
 		if _, err = db.Exec("CREATE SEQUENCE IF NOT EXISTS tests"); err == nil {
 			return nil
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-end:
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 	return err
 }
 
 // Installed returns the folder with the programs of the newest version.
 func Installed() (string, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // Debian's; the pattern is valid
+	// Debian's folders, of which the client makes some too; the pattern is valid.
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
-		return found[len(found)-1], nil
+		return filepath.Dir(found[len(found)-1]), nil
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("it is not installed (apt install postgresql)")
+		return "", ErrMissing
 	}
 	path, err = filepath.EvalSymlinks(path)
 	return filepath.Dir(path), err
