@@ -70,7 +70,7 @@ type owner struct {
 func (o *owner) own(ctx context.Context, c *pgx.Conn, process int64, since string) error {
 	for end := time.Now().Add(waitTime); ; {
 		var got bool
-		err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended('weir ' || current_schema(), 0))").Scan(&got)
+		err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended('weir ' || coalesce(current_schema(), ''), 0))").Scan(&got)
 		switch {
 		case err != nil:
 			return err
@@ -254,11 +254,15 @@ const (
 	Full              // the disk is full, or the database may not be written
 )
 
+// tooMany is the code of a server that has no connection to spare.
+const tooMany = "53300"
+
 // FaultOf returns what an error of this database means; ok is false for other errors.
 func FaultOf(err error) (f Fault, ok bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class := pg.Code[:min(2, len(pg.Code))]; {
-		case class == "08" || class == "57" || pg.Code == "53300": // the last: too many connections
+		case pg.Code == "57014": // the statement took longer than the server allows
+		case class == "08" || class == "28" || class == "57" || pg.Code == tooMany: // 28: the login is refused
 			return Unreachable, true
 		case class == "53" || pg.Code == "25006":
 			return Full, true

@@ -38,15 +38,15 @@ func (s *server) busy(process int64) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.silence)
 	defer cancel()
 	c, err := pgx.ConnectConfig(ctx, s.cfg)
-	if _, answers := errors.AsType[*pgconn.PgError](err); answers {
-		return true, nil // it has no connection to spare
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == tooMany {
+		return true, nil // it answers, and has no connection to spare
 	}
 	if err != nil {
 		return false, err
 	}
 	defer c.Close(ctx)
 	var busy bool
-	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state NOT LIKE 'idle%')", pgx.QueryExecModeExec, process).Scan(&busy)
+	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state IN ('active', 'fastpath function call'))", pgx.QueryExecModeExec, process).Scan(&busy)
 	return busy, err
 }
 
