@@ -2,6 +2,7 @@ package backup
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,8 +41,12 @@ func TestExchangeIsTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := exchange(data, filepath.Join(data, ".restore-1"), []string{"token"}, []string{"plugins", "token", "missing"}); err == nil {
+	if _, err := exchange(data, filepath.Join(data, ".restore-1"), []string{"token"}, []string{"plugins", "token", "missing"}, nil); err == nil {
 		t.Fatal("a file that is missing was moved")
+	}
+	full := errors.New("the database is not empty")
+	if _, err := exchange(data, filepath.Join(data, ".restore-1"), []string{"token"}, []string{"plugins", "token"}, func() error { return full }); !errors.Is(err, full) {
+		t.Error(err)
 	}
 	if b, err := os.ReadFile(filepath.Join(data, "token")); err != nil || string(b) != "token" {
 		t.Errorf("%q, %v", b, err)

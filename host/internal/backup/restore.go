@@ -60,13 +60,22 @@ func Restore(ctx context.Context, source config.Source, p config.Paths, file str
 	if err := endScripts(ctx, filepath.Join(temp, archiveName)); err != nil {
 		return info, "", msg.Problemf(msg.Storage, "the data folder is as it was", "the scripts of the backup cannot be ended: %s", strings.ReplaceAll(err.Error(), temp+string(filepath.Separator), ""))
 	}
+	last := func() error { return nil }
 	if database != "" && slices.Contains(names, archiveName) {
-		if _, err := Copy(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}); err != nil {
-			return info, "", msg.Problemf(msg.Storage, "the data folder is as it was; give an empty database", "the backup's results cannot be put into the database: %s", err)
-		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == archiveName })
+		last = func() error {
+			_, err := Copy(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database})
+			if err == nil {
+				return nil
+			}
+			hint := "the data folder is as it was"
+			if errors.Is(err, sqlite.ErrNotEmpty) {
+				hint = "the data folder is as it was; give an empty database"
+			}
+			return msg.Problemf(msg.Storage, hint, "the backup's results cannot be put into the database: %s", err)
+		}
 	}
-	before, err = exchange(p.Data, temp, old, names)
+	before, err = exchange(p.Data, temp, old, names, last)
 	return info, before, err
 }
 
@@ -170,10 +179,10 @@ func unpackEntry(tr *tar.Reader, h *tar.Header, path string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// exchange moves the old entries aside and the unpacked names into their place. If
-// a step fails, it undoes the steps before. It returns the folder of the old
-// entries, "" without any.
-func exchange(data, temp string, old, names []string) (before string, err error) {
+// exchange moves the old entries aside and the unpacked names into their place, and does
+// what is last, which cannot be undone. If a step fails, it undoes the steps before. It
+// returns the folder of the old entries, "" without any.
+func exchange(data, temp string, old, names []string, last func() error) (before string, err error) {
 	var undo []func() error
 	move := func(from, to string) error {
 		if err := os.Rename(from, to); err != nil {
@@ -206,6 +215,9 @@ func exchange(data, temp string, old, names []string) (before string, err error)
 		if err := move(filepath.Join(temp, name), filepath.Join(data, name)); err != nil {
 			return "", err
 		}
+	}
+	if err := last(); err != nil {
+		return "", err
 	}
 	return before, nil
 }

@@ -176,6 +176,9 @@ func ends(names ...string) (a, b sqlite.Options, err error) {
 			out[i].URL = name
 			continue
 		}
+		if strings.Contains(name, "://") { // it may have a password, which no sentence repeats
+			return a, b, msg.Usagef("write postgres://USER@HOST/DATABASE", "the address of the database does not begin with postgres://")
+		}
 		if filepath.Ext(name) != ".db" {
 			name = filepath.Join(name, "archive.db")
 		}
