@@ -166,7 +166,7 @@ func userListCmd(c *cli) *cobra.Command {
 					if len(u.Usage.Days) > 0 {
 						today = u.Usage.Days[0]
 					}
-					has := c.Sprintf("yes")
+					has := c.Sprintf("set")
 					if !u.Token {
 						has = c.Sprintf("none")
 					}
