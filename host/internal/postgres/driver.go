@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"time"
@@ -271,7 +272,8 @@ func FaultOf(err error) (f Fault, ok bool) {
 	}
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	_, broken := errors.AsType[net.Error](err)
-	if unconnected || broken || errors.Is(err, ErrInUse) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
+	_, ofFile := errors.AsType[*fs.PathError](err) // it has the methods of a net.Error in it
+	if unconnected || broken && !ofFile || errors.Is(err, ErrInUse) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
 		return Unreachable, true
 	}
 	return Other, false

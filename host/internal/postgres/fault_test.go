@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,5 +17,10 @@ func TestFaultOf(t *testing.T) {
 		if f, ok := FaultOf(fmt.Errorf("asking: %w", &pgconn.PgError{Code: code})); f != want || !ok {
 			t.Errorf("%s: %v %v, want %v", code, f, ok, want)
 		}
+	}
+	if _, err := os.ReadDir(t.TempDir() + "/none"); err == nil {
+		t.Error("read")
+	} else if _, ok := FaultOf(err); ok {
+		t.Errorf("%v: taken for one of the database", err)
 	}
 }
