@@ -55,8 +55,7 @@ func (s *SQLite) described(ctx context.Context, e Entry, full string) Entry {
 	summary, sources, err := descriptionColumns(e)
 	if err == nil {
 		err = s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-			err := b.Run(s.setDescription, summary, sources, e.UUID)
-			return err
+			return b.Run(s.setDescription, summary, sources, e.UUID)
 		})
 	}
 	if err != nil { // the next reader describes it again

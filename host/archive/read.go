@@ -71,8 +71,7 @@ func (s *SQLite) Read(ctx context.Context, sc Scope, uuid string, p Part) (Page,
 	}
 	now := sqlite.Truncate(s.now())
 	if err := s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
-		err := b.Run(s.countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
-		return err
+		return b.Run(s.countLoad, now.UnixMilli(), uuid, sc.Principal, sc.Conversation, s.cfg().UserScope || sc.Everywhere)
 	}); err != nil {
 		s.log.Warn("a load was not counted", "uuid", uuid, "error", err)
 	} else {

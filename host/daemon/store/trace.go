@@ -33,8 +33,7 @@ func (s *Store) trace(b *sqlite.Batch, sc archive.Scope, t Trace, now time.Time)
 	if err := b.Run(s.insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body)); err != nil {
 		return err
 	}
-	err := b.Run(s.deleteOldTraces, MaxTraces)
-	return err
+	return b.Run(s.deleteOldTraces, MaxTraces)
 }
 
 const traceSQL = `SELECT t.id, c.principal, t.conversation_id, t.turn, t.created_at, t.body

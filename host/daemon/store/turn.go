@@ -106,7 +106,6 @@ func (s *Store) turnUsage(b *sqlite.Batch, sc archive.Scope, t *TurnUsage, now t
 	if t == nil {
 		return nil
 	}
-	err := b.Run(s.insertTurn, sc.Conversation, t.Turn, t.Model, t.Reason, now.UnixMilli(), t.Duration.Microseconds(),
+	return b.Run(s.insertTurn, sc.Conversation, t.Turn, t.Model, t.Reason, now.UnixMilli(), t.Duration.Microseconds(),
 		t.Prompt, t.Completion, t.CachedPrompt, t.CacheWrite, t.Cost, t.Currency)
-	return err
 }

@@ -86,8 +86,7 @@ func (s *Store) increment(b *sqlite.Batch, i Increment) error {
 	if err != nil {
 		return err
 	}
-	err = b.Run(s.setRecent, i.Principal, string(text))
-	return err
+	return b.Run(s.setRecent, i.Principal, string(text))
 }
 
 // Usage returns the usage of a principal from a day on, newest day first. Days without

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -144,6 +145,29 @@ func TestStoppedChecksAreForgotten(t *testing.T) {
 		if _, _, err := j.Judge("a", "plugin.toml", text, nil); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// The end of the sandbox during a check is no fault of the manifest.
+func TestAClosedSandboxBlamesNoManifest(t *testing.T) {
+	j := open(t, "")
+	closed := make(chan error, 1)
+	asked := sync.OnceFunc(func() {
+		go func() { closed <- j.pool.Close(context.Background()) }()
+		for { // the child asks on, until it is killed
+			h, err := j.pool.NewHelper(t.Context(), int64(j.memory), j.cpu)
+			if err != nil {
+				return
+			}
+			h.Close()
+		}
+	})
+	_, _, err := j.Judge("a", "plugin.toml", []byte(manifest("a", "files", "")), func(string) ([]byte, error) { asked(); return nil, errMissing })
+	if err == nil || err.Error() != "the sandbox is closed" {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 
