@@ -7,8 +7,10 @@
 //   - Parameters are written as ? and ?1; PostgreSQL has $1 (statement.go).
 //   - A text may have any bytes. PostgreSQL's have neither NUL nor invalid UTF-8: these
 //     are escaped on the way there, and restored on the way back (text.go).
-//   - The connection that writes owns the database while it lasts, so that one process
-//     writes, as with a file (driver.go).
+//   - Transactions that write run one after the other, also those of several processes, as
+//     with a file (pipeline.go). So far the connection that writes owns the database while it
+//     lasts, unless it is opened as shared (driver.go).
+//   - Processes that share a database wake each other (listen.go).
 //
 // Package sqlite uses it, and says what the database promises.
 package postgres

@@ -25,13 +25,20 @@ const (
 	waitTime = 5 * time.Second
 )
 
-// Open returns the databases that a URL names, postgres://USER:PASSWORD@HOST/DATABASE: one
-// with a connection that writes, one with several that read. It does not connect yet.
-func Open(url string, readers int) (write, read *sql.DB, err error) {
+// A Server is a database that a URL names.
+type Server struct {
+	// Write has one connection, and Read several.
+	Write, Read *sql.DB
+	cfg         *pgx.ConnConfig
+}
+
+// Open returns the database of a URL, postgres://USER:PASSWORD@HOST/DATABASE. It does not
+// connect yet. Unless shared is true, one process at a time has the connection that writes.
+func Open(url string, readers int, shared bool) (*Server, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil || !strings.HasPrefix(url, "postgres://") {
 		// The error of pgx repeats the URL, in which a password may be.
-		return nil, nil, ErrURL
+		return nil, ErrURL
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = answerTime
@@ -42,13 +49,17 @@ func Open(url string, readers int) (write, read *sql.DB, err error) {
 	s := &server{cfg: cfg, silence: cfg.ConnectTimeout}
 	watched := cfg.Copy()
 	watched.DialFunc = s.dial
-	open := func(conns int, owner *owner) *sql.DB {
-		db := sql.OpenDB(connector{stdlib.GetConnector(*watched), owner})
+	open := func(conns int, writes bool, owner *owner) *sql.DB {
+		db := sql.OpenDB(connector{stdlib.GetConnector(*watched), writes, owner})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db
 	}
-	return open(1, &owner{}), open(readers, nil), nil
+	own := &owner{}
+	if shared {
+		own = nil
+	}
+	return &Server{open(1, true, own), open(readers, false, nil), cfg}, nil
 }
 
 var (
@@ -94,7 +105,8 @@ func (o *owner) own(ctx context.Context, c *pgx.Conn, process int64, since strin
 
 type connector struct {
 	driver.Connector
-	owner *owner // nil for readers
+	writes bool
+	owner  *owner // nil: another process may write too
 }
 
 // Connect implements driver.Connector.
@@ -108,14 +120,19 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		inner.Close()
 		return nil, err
 	}
-	return &conn{Conn: inner}, nil
+	return &conn{Conn: inner, writes: c.writes}, nil
 }
 
 // begin asks for the server's process, which is not that of a pooler, and owns the database.
 func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
+	idleAtMost := "0"
+	if c.writes { // a process that is frozen in a transaction keeps the others for no longer
+		idleAtMost = "2s"
+	}
 	var process int64
 	var since string
-	if err := conn.QueryRow(ctx, "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process, &since); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT pid, backend_start::text, set_config('idle_in_transaction_session_timeout', $1, false)
+		FROM pg_stat_activity WHERE pid = pg_backend_pid()`, pgx.QueryExecModeExec, idleAtMost).Scan(&process, &since, new(string)); err != nil {
 		return err
 	}
 	plain := conn.PgConn().Conn()
@@ -134,6 +151,7 @@ func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 // A conn is a connection that takes the statements of SQLite.
 type conn struct {
 	*stdlib.Conn
+	writes bool
 	// tx is the transaction whose statements wait to be sent, nil without one.
 	tx *pipeline
 }
@@ -255,15 +273,17 @@ const (
 	Full              // the disk is full, or the database may not be written
 )
 
-// tooMany is the code of a server that has no connection to spare.
-const tooMany = "53300"
+const (
+	tooMany = "53300" // the server has no connection to spare
+	idle    = "25P03" // this process was frozen in a transaction, which the server has ended
+)
 
 // FaultOf returns what an error of this database means; ok is false for other errors.
 func FaultOf(err error) (f Fault, ok bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class := pg.Code[:min(2, len(pg.Code))]; {
 		case pg.Code == "57014": // the statement took longer than the server allows
-		case class == "08" || class == "28" || class == "57" || pg.Code == tooMany: // 28: the login is refused
+		case class == "08" || class == "28" || class == "57" || pg.Code == tooMany || pg.Code == idle: // 28: the login is refused
 			return Unreachable, true
 		case class == "53" || pg.Code == "25006":
 			return Full, true

@@ -32,12 +32,28 @@ type pipeline struct {
 // BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if ctx.Value(deferred{}) == nil || c.Conn.Conn().IsClosed() {
-		return c.Conn.BeginTx(ctx, o)
+		tx, err := c.Conn.BeginTx(ctx, o)
+		if err != nil || !c.writes {
+			return tx, err
+		}
+		if _, err := c.Conn.ExecContext(ctx, lock, nil); err != nil {
+			_ = tx.Rollback() // the first error matters more
+			return nil, err
+		}
+		return tx, nil
 	}
 	c.tx = &pipeline{conn: c, ctx: ctx}
 	c.tx.queue("begin")
+	c.tx.queue(lock)
 	return c.tx, nil
 }
+
+// lock begins each transaction that writes: one runs at a time, whatever the process, so
+// that what it has read stays true until its end, as in SQLite.
+const lock = "SELECT pg_advisory_xact_lock(" + Key + ")"
+
+// Key is the number of the lock that each transaction that writes has.
+const Key = "hashtextextended('weir writes ' || coalesce(current_schema(), ''), 0)"
 
 func (p *pipeline) queue(query string, args ...any) (index int) {
 	if p.batch == nil {

@@ -53,6 +53,7 @@ func (db *DB) PrepareAll(ctx context.Context, texts map[**Statement]string) (err
 // A Batch is one transaction, which several writes may share. It must not be used
 // concurrently, and not after the function that received it returned.
 type Batch struct {
+	db *DB
 	tx *sql.Tx
 	// stmts are the statements of the transaction, by Statement.index.
 	stmts []*sql.Stmt

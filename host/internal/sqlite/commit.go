@@ -179,7 +179,7 @@ func (db *DB) commitBatch(jobs []*job) error {
 			_ = tx.Rollback() // the first error matters more
 		}
 	}()
-	b := &Batch{tx: tx}
+	b := &Batch{db: db, tx: tx}
 	for _, j := range jobs {
 		err := j.run(b)
 		if u, ok := errors.AsType[*unchanged](err); ok {

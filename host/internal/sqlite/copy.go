@@ -44,6 +44,11 @@ func Copy(ctx context.Context, from, to *DB) (copied []Table, err error) {
 	}
 	defer source.Rollback()
 	err = to.Transact(ctx, func(tx *sql.Tx) error {
+		if to.kind == inPostgres { // which waits while the file is read
+			if _, err := tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
+				return err
+			}
+		}
 		for _, name := range names {
 			if err := copyTable(ctx, file, source, tx, name, to.kind); err != nil {
 				return err

@@ -29,6 +29,8 @@ type Options struct {
 	// ReadOnly opens a database of a URL beside the process that writes to it. Its tables
 	// must be up to date.
 	ReadOnly bool
+	// Shared opens a database of a URL that other processes write to as well.
+	Shared bool
 	// Logger receives warnings; nil discards them.
 	Logger hclog.Logger
 	// Faults are for tests; the zero value is normal operation.
@@ -51,6 +53,7 @@ type DB struct {
 	write *sql.DB // one connection
 	read  *sql.DB // several connections, query_only
 	queue commitQueue
+	wakes wakes
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close
@@ -130,6 +133,7 @@ func (db *DB) connect(ctx context.Context, path string, m mode, schemas []Schema
 // can be called more than once.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
+		db.wakes.close()
 		var errs []error
 		db.mu.Lock()
 		for _, stmt := range db.prepared {

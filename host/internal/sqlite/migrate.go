@@ -174,6 +174,8 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
-	_, err = p.Up(ctx)
-	return Wrap(ctx, doing, err)
+	return Wrap(ctx, doing, db.alone(ctx, func() error {
+		_, err := p.Up(ctx)
+		return err
+	}))
 }

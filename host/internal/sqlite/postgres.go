@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/msg"
@@ -20,9 +21,11 @@ const (
 // date.
 func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) (err error) {
 	db.kind = inPostgres
-	if db.write, db.read, err = postgres.Open(o.URL, readers); err != nil {
+	server, err := postgres.Open(o.URL, readers, o.Shared)
+	if err != nil {
 		return errURL
 	}
+	db.write, db.read = server.Write, server.Read
 	for _, s := range schemas {
 		if o.ReadOnly {
 			err = s.current(ctx, db)
@@ -33,7 +36,26 @@ func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) 
 			return err
 		}
 	}
-	return nil
+	if o.ReadOnly {
+		return nil
+	}
+	db.wakes.listen = server.Listen
+	db.wakes.send, err = db.Prepare(ctx, postgres.Notify)
+	return Wrap(ctx, "opening the archive", err)
+}
+
+// alone runs f, which may begin several transactions, while no other process writes.
+func (db *DB) alone(ctx context.Context, f func() error) error {
+	if db.kind == inFile {
+		return f()
+	}
+	// The lock is the session's, of the one connection that writes.
+	if _, err := db.write.ExecContext(ctx, "SELECT pg_advisory_lock("+postgres.Key+")"); err != nil {
+		return err
+	}
+	err := f()
+	_, unlocked := db.write.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+postgres.Key+")")
+	return errors.Join(err, unlocked)
 }
 
 // current returns an error unless the tables have the version that this program knows.

@@ -26,8 +26,15 @@ func (db *DB) QueryRowContext(ctx context.Context, query string, args ...any) *s
 }
 
 // ExecContext runs one statement of the writer in a transaction of its own.
-func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return db.write.ExecContext(ctx, query, args...)
+func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
+	if db.kind == inFile {
+		return db.write.ExecContext(ctx, query, args...)
+	}
+	err = db.Transact(ctx, func(tx *sql.Tx) (err error) {
+		res, err = tx.ExecContext(ctx, query, args...)
+		return err
+	})
+	return res, err
 }
 
 // Each runs a query and calls f for each row. It stops at the first error.
