@@ -79,7 +79,7 @@ demo: plugins ## the whole story on this repository's files: no daemon, no netwo
 # Packages where nothing runs side by side, or whose tests are about guests: there is
 # nothing to watch, and they are several times as fast unwatched. rules_test.go holds
 # them to it.
-ALONE = ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/internal/author ./host/internal/conform
+ALONE = . ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/internal/author ./host/internal/conform
 
 # What of the watched packages is about guests alone: two engines, held to each other
 # call by call.
@@ -88,6 +88,9 @@ PLAIN = ^TestEngines
 # What is about sizes alone takes minutes under the race detector, and is tried without
 # it.
 SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
+
+# What one goroutine computes for long, in packages that are watched otherwise.
+LAWS = ^(TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
 
 # Both at a time: a package that waits for disks and processes leaves the processor to
 # others.
@@ -106,7 +109,7 @@ test-watched:
 ifeq ($(RACE),)
 	$(GO) test -vet=off -timeout 30m ./...
 else
-	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
+	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)|$(LAWS)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 endif
 
 # What the race detector makes bigger is held to its true bounds without it. The tests
@@ -116,7 +119,7 @@ test-unwatched:
 	$(GO) vet ./...
 	$(GO) -C host/bench vet ./...
 ifneq ($(RACE),)
-	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)' ./host/internal/hostile ./sdk/limit ./agent/model/...
+	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
 	$(GO) test -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
 	$(GO) test -vet=off -timeout 30m $(ALONE)
 endif

@@ -597,6 +597,33 @@ func checkAlone(t *testing.T, files []file) {
 	for _, pattern := range listed(t, "UNWATCHED") {
 		startNothing(t, pattern, code)
 	}
+	unwatchedTests(t, files)
+}
+
+// unwatchedTests checks that the tests that the Makefile names for a run without the race
+// detector are there, and start no goroutine.
+func unwatchedTests(t *testing.T, files []file) {
+	tests := map[string]*ast.FuncDecl{}
+	for _, f := range files {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test && fn.Recv == nil {
+				tests[fn.Name.Name] = fn
+			}
+		}
+	}
+	for _, name := range strings.FieldsFunc(listed(t, "LAWS")[0], func(r rune) bool { return strings.ContainsRune("^(|)$", r) }) {
+		fn := tests[name]
+		if fn == nil {
+			t.Errorf("the Makefile names the test %s, and there is none", name)
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s starts a goroutine, and is not watched by the race detector", name)
+			}
+			return true
+		})
+	}
 }
 
 // listed are the packages in a variable of the Makefile.
@@ -617,6 +644,7 @@ func listed(t *testing.T, variable string) []string {
 // goroutines.
 func startNothing(t *testing.T, pattern string, files []file) {
 	folder, below := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), module+"/"), "/...")
+	folder = strings.TrimPrefix(folder, ".") // the root
 	found := false
 	for _, f := range files {
 		if f.pkg != folder && !(below && strings.HasPrefix(f.pkg, folder+"/")) {

@@ -37,7 +37,7 @@ func same(t *testing.T, raw []byte) {
 	}
 }
 
-func TestFlat(t *testing.T) {
+func TestFlatCarriesAnAnswer(t *testing.T) {
 	long := strings.Repeat("x", tool.MaxWhole)
 	for _, raw := range []string{
 		`{"content":[{"type":"text","text":"` + long + `y"}]}`,
