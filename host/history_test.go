@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -313,7 +314,7 @@ func TestWholeOfAnArchiveInUserScope(t *testing.T) {
 
 func TestArchiveSurvivesTheHost(t *testing.T) {
 	dir, path := drop(t, "probe"), filepath.Join(t.TempDir(), "archive.db")
-	cfg := Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir}}, Archive: archive.Config{Path: path}}, CacheDir: guesttest.Cache(t)}
+	cfg := Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir}}, Archive: archive.Config{Path: path, URL: pgtest.URL(t, path)}}, CacheDir: guesttest.Cache(t)}
 	h, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

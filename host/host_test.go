@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 				panic(err)
 			}
 		}
-		return m.Run()
+		return pgtest.Main{M: m, Part: "^TestArchiveSurvives|^TestWholeOf|^TestConcurrentCalls"}.Run()
 	}())
 }
 
@@ -96,6 +97,7 @@ func open(t testing.TB, dir string, change func(*Config)) *Host {
 	if change != nil {
 		change(&cfg)
 	}
+	cfg.Archive.URL = pgtest.URL(t, cfg.Archive.Path)
 	h, err := Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

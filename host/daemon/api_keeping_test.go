@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // stored is a text that no other holds, long enough to be archived.
@@ -65,9 +66,13 @@ func TestSearchArchives(t *testing.T) {
 	}
 }
 
-// onDisk lists the files of the archive that hold a text.
+// onDisk lists the files of the archive that hold a text. Of PostgreSQL's nothing is
+// promised.
 func onDisk(t *testing.T, dir, needle string) []string {
 	t.Helper()
+	if pgtest.InPostgres() {
+		return nil
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("files %v, error %v", files, err)
@@ -90,7 +95,7 @@ func TestDeleteArchive(t *testing.T) {
 	dir := t.TempDir()
 	s := serverWith(t, replay.New(), func(cfg *host.Config) { cfg.Archive.Path = filepath.Join(dir, "archive.db") })
 	gone, stays := s.stored("one", "needle-gone"), s.stored("one", "needle-stays")
-	if onDisk(t, dir, "needle-gone") == nil {
+	if onDisk(t, dir, "needle-gone") == nil && !pgtest.InPostgres() {
 		t.Fatal("the text is not on the disk, so this test shows nothing")
 	}
 	if r := s.do("DELETE", "/api/archives/"+gone, "", nil); r.status != 204 || r.body != "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,10 +21,15 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/openapi"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
 )
 
 const testToken = "test-token-0123456789"
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main{M: m, Part: "^TestChatWholeWay|^TestConversationIs|^TestSearchArchives|^TestPruneArchives|^TestResume$|^TestTokensPerDay|^TestReadAgain|^TestTwoDaemons"}.Run())
+}
 
 // server is a daemon on loopback over real plugins and a scripted model.
 type server struct {
@@ -51,6 +57,7 @@ func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 		Version:  "0.1.0",
 	}
 	edit(&cfg)
+	cfg.Archive.URL = pgtest.URL(t, cfg.Archive.Path)
 	h, err := host.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // diskEnv names, in a process made for it, how its disk gets full.
@@ -32,6 +33,7 @@ type disk struct {
 // that is permitted, and with a limit on the size of files, which is permitted
 // everywhere.
 func TestFullDisk(t *testing.T) {
+	pgtest.SQLite(t)
 	switch os.Getenv(diskEnv) {
 	case "tmpfs":
 		fullDisk(t, smallDisk(t))
@@ -45,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 		attr *syscall.SysProcAttr
 	}{{"tmpfs", &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}}, {"fsize", nil}} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v", "-test.timeout=20m")
-		cmd.Env = append(os.Environ(), diskEnv+"="+way.name)
+		cmd.Env = append(os.Environ(), diskEnv+"="+way.name, "WEIR_TEST_POSTGRES=no")
 		cmd.SysProcAttr = way.attr
 		out, err := cmd.CombinedOutput()
 		switch {

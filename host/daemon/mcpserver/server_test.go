@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -51,6 +52,8 @@ func place(t *testing.T, folder, from string) {
 	}
 }
 
+func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m, Part: "Archive|History"}.Run()) }
+
 func newBench(t *testing.T, change func(*host.Config, *Config)) *bench {
 	t.Helper()
 	b := &bench{T: t, folder: t.TempDir()}
@@ -73,6 +76,7 @@ func newBench(t *testing.T, change func(*host.Config, *Config)) *bench {
 	if change != nil {
 		change(&hc, &c)
 	}
+	hc.Archive.URL = pgtest.URL(t)
 	h, err := host.Open(t.Context(), hc)
 	if err != nil {
 		t.Fatal(err)

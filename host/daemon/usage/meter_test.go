@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,12 +15,15 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
+
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	a, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")})
+	a, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "archive.db"), URL: pgtest.URL(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,9 +34,11 @@ func meaning(_ context.Context, texts []string) ([][]float32, string, error) {
 	return out, "three", nil
 }
 
+func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
+
 func open(t *testing.T, cfg Config) (*archive.SQLite, *Memory, archive.Scope) {
 	t.Helper()
-	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "a.db")})
+	store, err := archive.Open(t.Context(), archive.Config{Path: filepath.Join(t.TempDir(), "a.db"), URL: pgtest.URL(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,12 @@ import (
 )
 
 // Main is what TestMain gives to goleak in place of its M.
-type Main struct{ *testing.M }
+type Main struct {
+	*testing.M
+	// Part is the pattern of the tests that the second run has, unless that is the only one,
+	// for a package whose tests take long. Empty: all.
+	Part string
+}
 
 // ErrMissing is the error of a machine without the server.
 var ErrMissing = errors.New("it is not installed (apt install postgresql), or not on Linux")
@@ -58,13 +63,17 @@ func (m Main) Run() (code int) {
 	if checks := flag.Lookup("rapid.checks"); checks != nil && choice != "only" {
 		_ = checks.Value.Set("15") // it is a number
 	}
+	if run := flag.Lookup("test.run").Value; m.Part != "" && run.String() == "" && choice != "only" {
+		_ = run.Set(m.Part) // it is a text
+	}
 	defer os.Unsetenv(serverEnv)
 	return m.M.Run()
 }
 
 // URL returns the URL of a new, empty database for a test, which is removed after it; in
 // the first run it is empty. Tests and benchmarks of SQLite's file call SQLite instead.
-func URL(t testing.TB) string {
+// With the path of a file of the test it is always the same database for the same path.
+func URL(t testing.TB, path ...string) string {
 	t.Helper()
 	server := os.Getenv(serverEnv)
 	if server == "" {
@@ -74,11 +83,18 @@ func URL(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var n int
-	if err := db.QueryRow("SELECT nextval('tests')").Scan(&n); err != nil {
+	name, there := "nextval('tests')::text", false
+	if len(path) > 0 {
+		name = fmt.Sprintf("md5('%x')", path[0])
+	}
+	var schema string
+	if err := db.QueryRow("SELECT name, to_regnamespace(name) IS NOT NULL FROM (SELECT 'test_' || "+name+") AS t(name)").Scan(&schema, &there); err != nil {
 		t.Fatal(err)
 	}
-	schema := fmt.Sprintf("test_%d", n)
+	if there {
+		db.Close()
+		return server + "&search_path=" + url.QueryEscape(schema)
+	}
 	if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
 		t.Fatal(err)
 	}

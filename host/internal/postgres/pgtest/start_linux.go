@@ -17,86 +17,127 @@ import (
 
 // Start starts a server that writes to a temporary folder, and syncs nothing to disk.
 func Start() (url string, stop func(), err error) {
-	bin, err := Installed()
+	s, err := StartServer()
 	if err != nil {
 		return "", nil, err
+	}
+	return s.URL, s.Stop, nil
+}
+
+// A Server is one that Start starts, which a test can also restart.
+type Server struct {
+	URL string
+
+	dir, port string
+	attr      *syscall.SysProcAttr
+	bin       string
+	process   *os.Process
+	end       chan struct{} // closed when process has ended
+}
+
+// StartServer is Start for tests of a server that fails.
+func StartServer() (*Server, error) {
+	bin, err := Installed()
+	if err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "weir-postgres-")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(dir)
-		}
-	}()
+	s := &Server{dir: dir, bin: bin, attr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}}
+	if err := s.first(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) first() (err error) {
 	// The kernel ends the server with the thread that started it: this one stays.
 	runtime.LockOSThread()
-	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() == 0 { // the server refuses root
-		if attr.Credential, err = nobody(); err != nil {
-			return "", nil, err
+		if s.attr.Credential, err = nobody(); err != nil {
+			return err
 		}
-		if err := os.Chown(dir, int(attr.Credential.Uid), int(attr.Credential.Gid)); err != nil {
-			return "", nil, err
+		if err := os.Chown(s.dir, int(s.attr.Credential.Uid), int(s.attr.Credential.Gid)); err != nil {
+			return err
 		}
 	}
-	command := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, attr
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	if out, err := command("initdb", "-D", data, "-U", "weir", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
+	if out, err := s.command("initdb", "-D", s.data(), "-U", "weir", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	for range 3 { // another process may take the port meanwhile
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
 		var ended bool
-		if url, stop, ended, err = serve(command, dir, data); !ended {
+		if ended, err = s.serve(); !ended {
 			break
 		}
 	}
-	return url, stop, err
+	return err
 }
 
-// serve starts the server on a free port; ended reports that it did not go on.
-func serve(command func(string, ...string) *exec.Cmd, dir, data string) (url string, stop func(), ended bool, err error) {
-	port, err := freePort()
-	if err != nil {
-		return "", nil, false, err
-	}
-	server := command("postgres", "-D", data, "-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories=",
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = s.dir, s.attr
+	return cmd
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// serve starts the server; ended reports that it did not go on.
+func (s *Server) serve() (ended bool, err error) {
+	server := s.command("postgres", "-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port="+s.port, "-c", "unix_socket_directories=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200", "-c", "autovacuum=off")
-	log, err := os.Create(filepath.Join(dir, "log"))
+	log, err := os.Create(filepath.Join(s.dir, "log"))
 	if err != nil {
-		return "", nil, false, err
+		return false, err
 	}
 	defer log.Close()
 	server.Stdout, server.Stderr = log, log
 	if err := server.Start(); err != nil {
-		return "", nil, false, err
+		return false, err
 	}
 	end := make(chan struct{})
 	go func() {
 		_ = server.Wait() // the log says why it ended
 		close(end)
 	}()
-	quit := func() {
-		_ = server.Process.Signal(syscall.SIGQUIT)
-		<-end
-	}
-	url = "postgres://weir@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	if err = ready(url, end); err != nil {
+	s.process, s.end = server.Process, end
+	s.URL = "postgres://weir@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
+	if err = ready(s.URL, end); err != nil {
 		select {
 		case <-end:
 			ended = true
 		default:
-			quit()
+			s.quit()
 		}
 		said, _ := os.ReadFile(log.Name())
-		return "", nil, ended, fmt.Errorf("%w: %s", err, said)
+		return ended, fmt.Errorf("%w: %s", err, said)
 	}
-	return url, func() { quit(); os.RemoveAll(dir) }, false, nil
+	return false, nil
+}
+
+// quit ends the server as `pg_ctl stop -m immediate` does.
+func (s *Server) quit() {
+	_ = s.process.Signal(syscall.SIGQUIT)
+	<-s.end
+}
+
+// Restart does what `pg_ctl restart -m immediate` does. The goroutine must stay until Stop.
+func (s *Server) Restart() error {
+	runtime.LockOSThread()
+	s.quit()
+	_, err := s.serve()
+	return err
+}
+
+// Stop ends the server and removes its folder.
+func (s *Server) Stop() {
+	s.quit()
+	os.RemoveAll(s.dir)
 }
 
 // ready waits until the server answers or ends, and makes what URL needs.
