@@ -131,7 +131,12 @@ ready:
 
 .PHONY: test-store
 test-store: ## run the tests of what is stored on PostgreSQL, in full (make test: a part)
-	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m ./host/archive ./host/daemon/store ./host/script/journal ./host/internal/toolmeta
+	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m ./host/archive ./host/daemon/store ./host/script/journal ./host/internal/toolmeta \
+	  ./host ./host/daemon ./host/daemon/mcpserver ./host/daemon/usage ./host/internal/memory
+
+.PHONY: test-cluster
+test-cluster: ## kill, freeze and cut off DAEMONS (default 3) on one PostgreSQL during TURNS (default 1,000) turns
+	WEIR_CLUSTER_DAEMONS=$(or $(DAEMONS),3) WEIR_CLUSTER_TURNS=$(or $(TURNS),1000) $(GO) test -count=1 -v -timeout 60m ./host/internal/cluster
 
 .PHONY: toolchains
 toolchains: ## look for what builds plugins in other languages (CI=true installs it)
