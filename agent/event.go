@@ -90,9 +90,17 @@ type PlanReady struct{ Steps []string }
 // window was nearly full.
 type Folded struct {
 	UUIDs       []string
+	Results     []FoldedResult
 	SavedChars  int
 	MidTurn     bool
 	PromptChars int // characters of the prompt after folding
+}
+
+// A FoldedResult is the result of a call with the text that took its place.
+type FoldedResult struct {
+	Turn   int    `json:"turn"`
+	CallID string `json:"call_id"`
+	Text   string `json:"text"`
 }
 
 // Budget tells the estimate of the next request, in tokens.

@@ -25,12 +25,13 @@ func (r *run) fit(out []outcome) Message {
 			m.Results = append(m.Results, r.refusal(o.call, o.refused))
 			continue
 		}
-		m.Results = append(m.Results, r.entry(o))
+		e := r.entry(o)
+		m.Results = append(m.Results, e)
 		r.count(o.result)
 		if o.found != nil {
 			r.emit(*o.found)
 		}
-		r.emit(CallEnd{Result: o.result, Text: r.rendered(o), Elapsed: o.elapsed})
+		r.emit(CallEnd{Result: o.result, Text: e.Text, Elapsed: o.elapsed})
 		o.result.Release()
 	}
 	return m
@@ -38,9 +39,9 @@ func (r *run) fit(out []outcome) Message {
 
 // refusal answers a call that did not run to its end.
 func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
-	res := tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}
-	r.emit(CallEnd{Result: res, Text: limit.Render(res, r.locale)})
-	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: fence(limit.Neutralise(e.Msg)), Err: true, Confirm: r.round.reply.confirm[c.ID]}
+	text := fence(limit.Neutralise(e.Msg))
+	r.emit(CallEnd{Result: tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}, Text: text})
+	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: text, Err: true, Confirm: r.round.reply.confirm[c.ID]}
 }
 
 // entry renders a result, once. Its text does not change until it folds.

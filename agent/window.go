@@ -97,8 +97,7 @@ func (r *run) foldOldest(target, end int) bool {
 	for i := r.memory.question; i < end && r.promptTokens() > target; i++ {
 		for j := range r.msgs[i].Results {
 			if saved := foldEntry(&r.msgs[i].Results[j], r.msgs[i].Locale); saved > 0 {
-				f.SavedChars += saved
-				f.UUIDs = appendUUID(f.UUIDs, r.msgs[i].Results[j])
+				f.add(r.msgs[i].Turn, r.msgs[i].Results[j], saved)
 				r.memory.tokens[i] = 0
 			}
 			if r.promptTokens() <= target {
@@ -114,11 +113,13 @@ func (r *run) foldOldest(target, end int) bool {
 	return true
 }
 
-func appendUUID(list []string, e ResultEntry) []string {
-	if e.Ref == nil {
-		return list
+// add adds a result that was folded, which saved so many characters.
+func (f *Folded) add(turn int, e ResultEntry, saved int) {
+	f.SavedChars += saved
+	f.Results = append(f.Results, FoldedResult{turn, e.CallID, e.Text})
+	if e.Ref != nil {
+		f.UUIDs = append(f.UUIDs, e.Ref.UUID)
 	}
-	return append(list, e.Ref.UUID)
 }
 
 func lastResults(msgs []Message) int {
@@ -168,8 +169,7 @@ func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 			}
 			if saved := foldEntry(e, msgs[i].Locale); saved > 0 {
 				first = min(first, i)
-				f.SavedChars += saved
-				f.UUIDs = appendUUID(f.UUIDs, *e)
+				f.add(msgs[i].Turn, *e, saved)
 			}
 		}
 	}

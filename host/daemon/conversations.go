@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -160,7 +162,7 @@ func shownResults(m agent.Message, uses []store.Call) []api.ShownResult {
 				if v, ok := u.Cut(); ok {
 					_, missing := v.Missing()
 					res.Limit, res.Unit, res.Summarized = v.Limit, v.Unit, v.Summarized
-					res.KeptLines, res.Gaps = len(v.Kept), api.GapsOf(v)
+					res.KeptLines, res.Gaps = api.KeptLinesOf(v), api.GapsOf(v)
 					res.LinesProduced, res.LinesShown = v.TotalLines, v.TotalLines-missing
 				}
 			}
@@ -181,15 +183,19 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(uses, func(u store.Call) bool {
-		return u.Turn == turn && u.CallID == r.URL.Query().Get("call") && u.UUID != ""
-	})
+	i := slices.IndexFunc(uses, func(u store.Call) bool { return u.Turn == turn && u.CallID == r.URL.Query().Get("call") })
 	m := slices.IndexFunc(ms, func(m agent.Message) bool { return m.Turn == turn && len(m.Results) > 0 })
 	if i < 0 || m < 0 {
 		return archive.ErrNotFound
 	}
 	u := uses[i]
-	whole, err := c.host.Archive().Peek(r.Context(), scope, u.UUID, archive.Part{})
+	id, part := u.UUID, archive.Part{}
+	if u.Tool == tool.LoadHistory { // what it loaded is what its arguments say
+		if id, part, err = archive.ParsePart(argsOf(ms, u)); err != nil {
+			return err
+		}
+	}
+	whole, err := c.host.Archive().Peek(r.Context(), scope, id, part)
 	if err != nil {
 		return err
 	}
@@ -201,10 +207,24 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 		return archive.ErrNotFound // a summary, or the text of another version of weir
 	}
 	e := whole.Entry
-	res := tool.Result{CallID: u.CallID, Tool: u.Tool, Shown: v, Ref: &tool.Ref{
-		UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created, Chars: e.Chars, Lines: e.Lines,
-	}}
+	res := tool.Result{Ref: &tool.Ref{UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created, Chars: e.Chars, Lines: e.Lines}}
+	if u.Tool == tool.LoadHistory {
+		res = history.Loaded(id, part, whole)
+	}
+	res.CallID, res.Tool, res.Shown = u.CallID, u.Tool, v
 	httpjson.Write(w, http.StatusOK, api.ResultOf(res, u.Duration.Milliseconds(), ms[m].Locale))
+	return nil
+}
+
+// argsOf returns the arguments of a call in the log.
+func argsOf(ms []agent.Message, u store.Call) json.RawMessage {
+	for _, m := range ms {
+		for _, c := range m.Calls {
+			if m.Turn == u.Turn && c.ID == u.CallID {
+				return c.Args
+			}
+		}
+	}
 	return nil
 }
 

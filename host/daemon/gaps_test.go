@@ -14,7 +14,7 @@ import (
 // What is not shown is named by its lines: in the stream, in the conversation that is
 // opened again and beside the archived whole, always the same.
 func TestGapsOfAResult(t *testing.T) {
-	s := newServer(t, replay.New(replay.Call("long_text", `{}`), replay.Text("Done.")))
+	s := newServer(t, replay.New(replay.Call("long_text", `{}`), replay.Text("Done."), replay.Text("Done again.")))
 	es := events(s.post("/api/chat", `{"message":"Make a text"}`).body)
 	live := last[api.ToolCallResult](t, es, api.EventResult)
 	chars := live.Shown
@@ -48,6 +48,14 @@ func TestGapsOfAResult(t *testing.T) {
 	again := decoded[api.ToolCallResult](t, s.get("/api/conversations/"+id+"/call?turn=1&call="+live.ID))
 	if diff := cmp.Diff(live.Gaps, again.Gaps); diff != "" {
 		t.Errorf("as the model read it (-live +again):\n%s", diff)
+	}
+	es = events(s.post("/api/chat", `{"conversation_id":"`+id+`","message":"And now?","load_uuids":[{"uuid":"`+live.KeptUUID+`","lines":"3-400"}]}`).body)
+	load := last[api.ToolCallResult](t, es, api.EventResult)
+	if folded := last[api.Folded](t, es, api.EventFolded).Results; len(folded) != 1 || folded[0].CallID != load.ID || folded[0].Turn != 2 {
+		t.Errorf("folded: %+v", folded)
+	}
+	if again := decoded[api.ToolCallResult](t, s.get("/api/conversations/"+id+"/call?turn=2&call="+load.ID)); again.Text != load.Text || again.LoadedUUID != live.KeptUUID {
+		t.Errorf("the load reads %q, and again %q", load.Text, again.Text)
 	}
 }
 

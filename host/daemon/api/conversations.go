@@ -89,9 +89,9 @@ type ShownResult struct {
 	LinesProduced int       `json:"lines_produced,omitempty"`
 	LinesShown    int       `json:"lines_shown,omitempty"`
 	Summarized    bool      `json:"summarized,omitempty"`
-	// KeptLines counts the lines that were shown for an expression; the route of the
-	// call returns them.
-	KeptLines int `json:"kept_lines,omitempty"`
+	// KeptLines are the lines that were shown for an expression; the route of the call
+	// returns them with the expressions.
+	KeptLines []int `json:"kept_lines,omitempty"`
 	// Gaps are the lines of the whole that were not shown, in order.
 	Gaps []Gap `json:"gaps,omitempty"`
 	// Approval says who decided whether the call ran; nil: there was nothing to decide.

@@ -233,9 +233,10 @@ type Recalled struct {
 
 // Folded names the results that became placeholders.
 type Folded struct {
-	UUIDs      []string `json:"uuids"`
-	SavedChars int      `json:"saved_chars"`
-	MidTurn    bool     `json:"mid_turn"` // because the window was nearly full
+	UUIDs      []string             `json:"uuids"`
+	Results    []agent.FoldedResult `json:"results"`
+	SavedChars int                  `json:"saved_chars"`
+	MidTurn    bool                 `json:"mid_turn"` // because the window was nearly full
 }
 
 // A Budget is the estimated size of the next request.

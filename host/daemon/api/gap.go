@@ -37,6 +37,7 @@ type ShownPart struct {
 	Unit         tool.Unit  `json:"unit,omitempty"`
 	Summarized   bool       `json:"summarized,omitempty"`
 	Gaps         []Gap      `json:"gaps,omitempty"`
+	KeptLines    []int      `json:"kept_lines,omitempty"` // shown for an expression
 }
 
 // ShownPartOf returns what the call log says about a call's result.
@@ -45,6 +46,15 @@ func ShownPartOf(c store.Call, lines int) ShownPart {
 	if v, ok := c.Cut(); ok {
 		_, missing := v.Missing()
 		out.Lines, out.Layer, out.Limit, out.Unit, out.Summarized, out.Gaps = v.TotalLines-missing, v.By, v.Limit, v.Unit, v.Summarized, GapsOf(v)
+		out.KeptLines = KeptLinesOf(v)
 	}
 	return out
+}
+
+// KeptLinesOf returns the numbers of the lines of a whole that v shows for an expression.
+func KeptLinesOf(v tool.View) (lines []int) {
+	for _, k := range v.Kept {
+		lines = append(lines, k.Line)
+	}
+	return lines
 }

@@ -61,7 +61,7 @@ func (s *Stream) Observe(e agent.Event) {
 	case agent.Recalled:
 		s.Emit(api.EventRecalled, api.Recalled{UUIDs: e.UUIDs, Score: e.Score, By: e.By, Hinted: e.Hinted, Loaded: e.Preloaded, Fallback: e.Fallback})
 	case agent.Folded:
-		s.Emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
+		s.Emit(api.EventFolded, api.Folded{UUIDs: e.UUIDs, Results: e.Results, SavedChars: e.SavedChars, MidTurn: e.MidTurn})
 	case agent.Budget:
 		s.Emit(api.EventBudget, api.Budget{Tokens: e.Tokens, Window: e.Window})
 	}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, bubble, calls, ended, log, pending, startWorld, view } from './world.mjs';
+import { ask, bubble, calls, drawn, ended, log, pending, same, startWorld, view } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
@@ -64,12 +64,11 @@ test('only Stop ends an answer, also for who opens it again', async () => {
   await page.getByRole('button', { name: 'Stop' }).click();
   await ended(page);
   assert.deepEqual((await weir.api('api/pulse')).answering, []);
-  const told = () => log(page).locator('.theirs').innerText();
   await log(page).getByText('cancelled').waitFor();
-  const live = await told();
+  const live = await drawn(page);
   await page.reload();
   await log(page).getByText('cancelled').waitFor();
-  assert.equal(await told(), live);
+  same(await drawn(page), live);
   rest.keep('');
 });
 
@@ -225,16 +224,17 @@ test('a failed call that is opened again says why, as it did live', async () => 
   await ended(page);
   const cards = () => log(page).locator('section.call').evaluateAll((all) => all.map((n) => n.innerText.replace(/\s+/g, ' ')));
   const all = () => log(page).locator('.theirs').evaluateAll((list) => list.map((n) => `${n.innerText.replace(/\s+/g, ' ')} ${[...n.querySelectorAll('[lang]')].map((x) => x.lang)}`));
-  const live = await cards(), answer = await all();
+  const live = await cards(), answer = await all(), before = await drawn(page);
   assert.match(answer[0], /I try\. A tool call of the model could not be used: .* It is done\..* en,en$/, answer[0]);
   for (const [i, why] of ['Division by zero', '"expression" is missing', 'There is no tool named', 'do not repeat it'].entries()) assert.ok(live[i].includes(why), live[i]);
   await page.reload();
   await log(page).getByText('It is done.').waitFor();
   assert.deepEqual(await all(), answer);
+  same(await drawn(page), before);
 });
 
 test('a turn that a model ended by an error says the same when it is opened again', async () => {
-  const page = await world.visit(), told = () => log(page).innerText();
+  const page = await world.visit(), told = () => drawn(page);
   await ask(page, 'Please refuse');
   await ended(page);
   await log(page).getByText('no luck today').waitFor();
@@ -242,7 +242,7 @@ test('a turn that a model ended by an error says the same when it is opened agai
   const live = await told();
   await page.reload();
   await log(page).locator('.sums').waitFor();
-  assert.equal(await told(), live);
+  same(await told(), live);
   await page.getByRole('button', { name: '中文' }).first().click();
   await log(page).getByText('模型', { exact: false }).first().waitFor();
   await log(page).getByText('no luck today').waitFor();

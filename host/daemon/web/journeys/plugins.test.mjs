@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, bubble, calls, ended, log, pending, startWorld, view, violations } from './world.mjs';
+import { ask, bubble, calls, drawn, ended, log, pending, same, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld('[scripts]\noffer = "always"'); ({ weir, model } = world); });
@@ -164,19 +164,21 @@ test('a call that is opened again says who allowed it or did not, as it did live
   await log(page).getByRole('button', { name: 'Allow once' }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
   await ended(page);
-  const stopped = await cards();
+  const stopped = await cards(), stoppedDrawn = await drawn(page);
   assert.match(stopped[0], /The question ended before an answer; it did not run\./);
   await page.goBack();
   await bubble(page, 'And 7').waitFor();
-  const live = await cards();
+  const live = await cards(), liveDrawn = await drawn(page);
   for (const [i, says] of ['You allowed it.', 'Rule 2 of the approvals does not allow it.', 'Rule 3 of the approvals allows it.', 'You did not allow it.', 'You allowed it for this conversation.', 'You had allowed it for this conversation.'].entries()) assert.ok(live[i].includes(says), `${i}: ${live[i]}`);
   await page.reload();
   await bubble(page, 'And 7').waitFor();
   await log(page).locator('section.call').nth(5).waitFor();
   assert.deepEqual(await cards(), live);
+  same(await drawn(page), liveDrawn);
   await page.getByRole('button', { name: /^Do not answer/ }).click();
   await bubble(page, 'Do not answer').waitFor();
   assert.deepEqual(await cards(), stopped);
+  same(await drawn(page), stoppedDrawn);
 });
 
 test('a call that was asked for elsewhere waits in every view', async () => {
@@ -301,8 +303,11 @@ test('some calls of a script are allowed on its card, and the others denied', as
   await log(page).getByText('It says: 7,denied,7').waitFor();
   await log(page).getByText('You allowed some of its calls and denied the others.').waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  const live = await drawn(page);
   await page.reload();
   await log(page).getByText('You allowed some of its calls and denied the others.').waitFor();
+  await log(page).locator('.sums').waitFor();
+  same(await drawn(page), live);
 
   // The same in the inbox, of a turn that was asked elsewhere.
   await view(page, 'Results');

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, calls, ended, log, startWorld, view } from './world.mjs';
+import { ask, calls, drawn, ended, log, same, startWorld, view } from './world.mjs';
 
 let world, weir, model;
-before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000'); ({ weir, model } = world); });
+before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000\n[limits]\nceiling_chars = 11000\n[scripts]\noffer = "always"\n[tools.by_operator]\nmax_chars = 3000\nkeep = ["^line 77:", "9:$"]'); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
@@ -14,6 +14,15 @@ async function read(page, tool = 'long_text') {
   await calls(page, tool).getByRole('link', { name: /^Open the whole/ }).first().click();
   await page.getByRole('region', { name: 'Archived text' }).getByText('line 1:').first().waitFor();
   return { lines: page.getByRole('region', { name: 'Archived text' }), side: page.getByRole('complementary', { name: 'Limit, load back' }) };
+}
+
+// plugin puts a plugin of scripts into the folder that is trusted, and waits for one of its tools.
+async function plugin(name, tools, source, tool) {
+  const dir = `${weir.dir}/own/${name}`;
+  await mkdir(dir);
+  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "${name}"\nversion = "0.1.0"\nscript = "main.js"\n${tools}`);
+  await writeFile(`${dir}/main.js`, source);
+  while (!(await weir.api('api/tools')).tools.some((x) => x.spec.name === tool)) await weir.api('api/plugins/reload', { method: 'POST' });
 }
 
 test('lines and matches are loaded back, and what fits is told before', async () => {
@@ -125,6 +134,39 @@ test('another limit is tried on a result, and saved for its tool', async () => {
   await fetch(`${weir.url}api/settings`, { method: 'PATCH', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json', 'If-Match': etag }, body: JSON.stringify({ changes: [{ key: ['tools', 'long_text', 'max_chars'], value: null }] }) });
 });
 
+test('calls that are opened again are drawn as they were live, to the last mark', async () => {
+  await plugin('cuts', ['by_tool', 'by_operator'].map((name) => `[[tool]]\nname = "${name}"\ndescription = "Makes lines."\n${name === 'by_tool' ? '[tool.output]\nmax_chars = 2000\nmax_lines = 60\n' : ''}[tool.params]\ntype = "object"\n`).join(''),
+    'const lines = () => Array.from({ length: 500 }, (_, i) => `line ${i + 1}:`).join("\\n");\nexport const by_tool = lines, by_operator = lines;\n', 'by_operator');
+  const kept = [['by_tool', {}], ['by_operator', {}], ['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }], ['calculator', { expression: '1/0' }], ['long_text', { lines: 8 }], ['long_text', { lines: 9 }],
+    ['run_script', { code: 'const a = await tools.calculator({ expression: "2*3" }); return a.text + (await tools.by_tool({})).text.repeat(9);' }]];
+  model.calls = (question) => (/all/.test(question) ? kept : []);
+  const page = await world.visit(), cards = log(page).locator('section.call');
+  await ask(page, 'Do it all');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  await read(page);
+  await page.getByRole('complementary', { name: 'Limit, load back' }).getByRole('button', { name: /^Load the whole/ }).click();
+  await page.getByRole('textbox', { name: 'Your question' }).waitFor();
+  await ask(page, 'What is in it?');
+  await log(page).getByText('It is done.').nth(1).waitFor();
+  await ended(page);
+  // seen is everything twice: with the parts of a card closed and opened.
+  const seen = async () => {
+    const closed = await drawn(page);
+    await cards.evaluateAll((all) => all.forEach((n) => n.querySelectorAll('details').forEach((d) => { d.open = true; })));
+    await log(page).getByText('Loading…').first().waitFor({ state: 'hidden' });
+    for (const summary of await cards.getByText(/^Lines shown for/).all()) await summary.locator('xpath=..').getByRole('listitem').first().waitFor();
+    return { closed, opened: await drawn(page), beside: (await page.locator('.here-list').innerHTML()).split(/(?=<)/) };
+  };
+  const live = await seen();
+  for (const layer of ['the tool\'s own limit', 'the operator\'s limit of 3,000', 'the ceiling of 11,000', 'loaded from the archive', 'failed']) assert.ok(live.closed.join('').includes(layer), layer);
+  assert.ok(await cards.locator('i.kept').count() > 2, 'marks of kept lines');
+  await page.reload();
+  await log(page).getByText('It is done.').nth(1).waitFor();
+  const again = await seen();
+  for (const key of Object.keys(live)) same(again[key], live[key], key);
+});
+
 test('a tool is tried by a form and as JSON', async () => {
   const page = await world.visit();
   await view(page, 'Tools');
@@ -157,11 +199,8 @@ test('a tool is tried by a form and as JSON', async () => {
 });
 
 test('objects in objects and lists are fields of a form', async () => {
-  const dir = `${weir.dir}/own/nested`, fields = 'type = "object"\n[tool.params.properties.who.properties.name]\ntype = "string"\n[tool.params.properties.who.properties.home]\ntype = "object"\n[tool.params.properties.who.properties.home.properties.floor]\ntype = "integer"\n';
-  await mkdir(dir);
-  await writeFile(`${dir}/plugin.toml`, `schema = 1\nname = "nested"\nversion = "0.1.0"\nscript = "main.js"\n[[tool]]\nname = "nested"\ndescription = "Says what it was given."\n[tool.params]\ntype = "object"\n[tool.params.properties.tags]\ntype = "array"\nitems = { type = "string" }\n[tool.params.properties.sizes]\ntype = "array"\nitems = { type = "number" }\n[tool.params.properties.who]\n${fields}`);
-  await writeFile(`${dir}/main.js`, 'export const nested = (args) => `given ${JSON.stringify(args)}`;\n');
-  while (!(await weir.api('api/tools')).tools.some((x) => x.spec.name === 'nested')) await weir.api('api/plugins/reload', { method: 'POST' });
+  const fields = 'type = "object"\n[tool.params.properties.who.properties.name]\ntype = "string"\n[tool.params.properties.who.properties.home]\ntype = "object"\n[tool.params.properties.who.properties.home.properties.floor]\ntype = "integer"\n';
+  await plugin('nested', `[[tool]]\nname = "nested"\ndescription = "Says what it was given."\n[tool.params]\ntype = "object"\n[tool.params.properties.tags]\ntype = "array"\nitems = { type = "string" }\n[tool.params.properties.sizes]\ntype = "array"\nitems = { type = "number" }\n[tool.params.properties.who]\n${fields}`, 'export const nested = (args) => `given ${JSON.stringify(args)}`;\n', 'nested');
   const page = await world.visit();
   await view(page, 'Tools');
   await page.getByRole('link', { name: /^nested/ }).click();

@@ -225,6 +225,18 @@ export async function ask(page, question) {
 // log is the conversation as people see it.
 export const log = (page) => page.getByRole('region', { name: /^(Conversation|会话内容)$/ });
 
+// same asserts that an answer is drawn as before, and shows where it is not.
+export function same(now, before, what) {
+  const at = before.findIndex((x, i) => x !== now[i]);
+  assert.deepEqual(now.slice(at).slice(0, 3), before.slice(at).slice(0, 3), `${what}, after ${before.slice(Math.max(0, at - 30), at).join("")}`);
+  assert.equal(now.length, before.length, what);
+}
+
+// drawn are the answers of a conversation as they are drawn: every part with its class, its
+// place and what it is called, also those that show no text. Only the numbers of messages are
+// left out, which an answer has when it is stored, and spaces at the end of a paragraph.
+export const drawn = (page) => log(page).locator('.theirs').evaluateAll((all) => all.flatMap((n) => n.outerHTML.replace(/ data-m="\d*"| +(?=<\/p>)/g, '').split(/(?=<)/)));
+
 // view opens a view by its name in the rail.
 export const view = (page, name) => page.getByRole('navigation', { name: /^(Views|视图)$/ }).getByRole('link', { name }).click();
 

@@ -10,6 +10,12 @@ export interface AgentFailure {
   message: string;
 }
 
+export interface AgentFoldedResult {
+  call_id: string;
+  text: string;
+  turn: number;
+}
+
 export interface AgentParts {
   history: number;
   notes: number;
@@ -477,6 +483,7 @@ export interface Fits {
 
 export interface Folded {
   mid_turn: boolean;
+  results: AgentFoldedResult[] | null;
   saved_chars: number;
   uuids: string[] | null;
 }
@@ -1117,6 +1124,7 @@ export interface ShownPart {
   chars: number;
   conversation_id: string;
   gaps?: Gap[] | null;
+  kept_lines?: number[] | null;
   layer?: string;
   limit?: number;
   lines: number;
@@ -1136,7 +1144,7 @@ export interface ShownResult {
   folded?: boolean;
   gaps?: Gap[] | null;
   keep_until?: number;
-  kept_lines?: number;
+  kept_lines?: number[] | null;
   layer?: string;
   limit?: number;
   lines_produced?: number;

@@ -17,7 +17,7 @@ import { type Call, type CallState, decision, type Result } from "./turn";
 
 export function CallCard({ call, conversation }: { call: Call; conversation: string }) {
   const s = call.state.value, r = s.result, decided = decision(s);
-  const whole = r?.ok && !r.error && !isCut(r) && !r.keptLines;
+  const whole = r?.ok && !r.error && !isCut(r) && !r.kept.length;
   return (
     <section class={`call ${s.status} ${r && isCut(r) ? "cut" : ""} ${whole ? "whole" : ""}`} aria-label={t("call", { tool: call.tool })}>
       {whole && decided && <p class="note" role="status">{decided}</p>}
@@ -57,13 +57,13 @@ function CutCall({ call, s, conversation }: { call: Call; s: CallState; conversa
       </header>
       {s.status === "running" && s.progress && <progress aria-label={t("progressOf", { tool: call.tool })} max={s.progress.total || undefined} value={s.progress.total ? Math.min(s.progress.done, s.progress.total) : undefined} />}
       {r?.error && <ProblemBox message={r.error.message} hint={r.error.hint} />}
-      {r && r.produced > 0 && isCut(r) && <Through r={r} />}
+      {r && r.produced > 0 && isCut(r) && <CutMap cut={r} />}
       {r && r.produced > 0 && isCut(r) && <p class="figures"><strong>{t("through", { shown: num(r.shown), produced: num(r.produced) })}</strong> <span class="note">{why(r)}</span>{r.uuid && r.layer && <> <a href={to("results", [r.uuid], { limit: "1" })}>{t("change")}</a></>}</p>}
       {r?.unkept && <p class="bad">{t("unkept")}</p>}
       {s.folded && r && <p class="note">{t("folded")}</p>}
       {r && <Acts call={call} r={r} conversation={conversation} />}
       <Args call={call} />
-      {r && r.keptLines > 0 && <Kept r={r} />}
+      {r && r.kept.length > 0 && <Kept r={r} />}
       {r?.text && <Read r={r} folded={Boolean(s.folded)} />}
       {decision(s) && <p class="note" role="status">{decision(s)}</p>}
       {s.approval && !decision(s) && <ApprovalBox key={s.approval.approval.id} approval={s.approval.approval} answer="" left={s.approval.left} done={(word) => answered(call, word, s.approval!.approval.id)} />}
@@ -85,10 +85,6 @@ function badge(s: CallState, r: Result): string {
   if (s.folded) return t("foldedNow");
   return r.unkept ? t("lostRest") : t("inFull");
 }
-
-const Through = ({ r }: { r: Result }) => (
-  <CutMap cut={{ produced: r.produced, shown: r.shown, lines: r.lines, gaps: r.gaps, kept: r.kept?.map((k) => k.line), lost: r.unkept }} />
-);
 
 // why names the limit that decided, and what it left out.
 function why(r: Result): string {
@@ -129,7 +125,7 @@ export function Fold({ title, children, opened }: { title: string; children: Com
 // something else.
 function Read({ r, folded }: { r: Result; folded: boolean }) {
   const [text, set] = useState<string | null>(null);
-  const load = () => { if (text === null) r.then!().then((x) => set(shown(x.text)), (err: Problem) => set(err.status === 404 ? t("readGone") : told(err))); };
+  const load = () => { if (text === null) r.then().then((x) => set(shown(x.text)), (err: Problem) => set(err.status === 404 ? t("readGone") : told(err))); };
   return (
     <>
       <Fold title={t("read")} opened={load}><pre class="read" tabIndex={0}>{text ?? t("loading")}</pre></Fold>
@@ -140,10 +136,10 @@ function Read({ r, folded }: { r: Result; folded: boolean }) {
 
 // Kept lists the lines that are shown because an expression matches them.
 function Kept({ r }: { r: Result }) {
-  const [lines, set] = useState<KeptLine[] | null>(r.kept || null), [trouble, say] = useState("");
-  const load = () => { if (!lines) r.then!().then((x) => set(x.kept || []), (err: Problem) => say(err.status === 404 ? t("readGone") : told(err))); };
+  const [lines, set] = useState<KeptLine[] | null>(null), [trouble, say] = useState("");
+  const load = () => { if (!lines) r.then().then((x) => set(x.kept || []), (err: Problem) => say(err.status === 404 ? t("readGone") : told(err))); };
   return (
-    <Fold title={t("why", { n: num(r.keptLines) })} opened={load}>
+    <Fold title={t("why", { n: num(r.kept.length) })} opened={load}>
       {trouble && <p class="note">{trouble}</p>}
       <ul class="why">{(lines || []).map((k) => <li key={k.line}>{t("whyLine", { n: num(k.line), by: k.by, times: k.times > 1 ? ` ×${num(k.times)}` : "" })} <code>{shown(k.text)}</code></li>)}</ul>
     </Fold>

@@ -63,7 +63,7 @@ function Here({ call }: { call: Call }) {
   return (
     <a href={to("results", [r!.uuid])}>
       <span><code>{call.tool}</code> <small>{folded ? t("foldedNow") : t("inFull")}</small></span>
-      <CutMap small cut={{ produced: r!.produced, shown: r!.shown, lines: r!.lines, gaps: r!.gaps }} />
+      <CutMap small cut={r!} />
     </a>
   );
 }

@@ -64,7 +64,10 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
   "model.repeated"({ turn }, d) { turn.wait(() => t("repeated", { message: d.message, seconds: seconds(d.wait_ms) })); },
   "mode.switched"({ turn }, d) { turn.remark(d); },
   "context.folded"({ c }, d) {
-    for (const call of c.turns.value.flatMap((x) => x.calls())) if ((d.uuids || []).includes(call.state.value.result?.uuid || "-")) set(call, { folded: true });
+    for (const r of d.results || []) {
+      const call = c.turns.value.find((x) => x.number === r.turn)?.call(r.call_id), result = call?.state.value.result;
+      if (result) set(call, { folded: true, result: { ...result, text: r.text } });
+    }
   },
   "context.recalled"({ turn }, d) {
     if (d.uuids?.length) turn.remark({ recalled: d.uuids.length, loaded: d.loaded });

@@ -4,6 +4,7 @@ import { signal, type Signal } from "@preact/signals";
 import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
 import { family, lang, t } from "../core/words";
+import { cutOf } from "../parts/CutMap";
 
 // Result is the result of a call, as a card shows it.
 export interface Result {
@@ -26,12 +27,11 @@ export interface Result {
   // approval says who decided whether the call ran; null: there was nothing to decide.
   approval?: ToolApproval | null;
   ms?: number;
-  keptLines: number;
+  kept: number[]; // lines that are shown for an expression
   // text is what the model reads of it now, then what it read at first, with the lines
-  // that were kept for an expression.
+  // that were kept.
   text: string;
-  then?: () => Promise<{ text: string; kept?: KeptLine[] | null }>;
-  kept?: KeptLine[] | null;
+  then: () => Promise<{ text: string; kept?: KeptLine[] | null }>;
 }
 
 export interface Progress { done: number; total: number; message: string }
@@ -112,9 +112,9 @@ export function settle(call: Call, result: Result, folded = false): void {
 
 export function ofEvent(d: ToolCallResult): Result {
   return {
-    ok: d.ok, error: d.error || undefined, produced: d.produced, shown: d.shown, lines: d.lines_produced, linesShown: d.lines_shown, gaps: d.gaps || [],
-    layer: d.layer || "", limit: d.limit || 0, unit: d.unit || "", uuid: d.kept_uuid || "", loaded: Boolean(d.loaded_uuid) || d.tool === loader, unkept: Boolean(d.unkept),
-    summarized: Boolean(d.summarized), summaryModel: d.summary_cost?.model || "", approval: d.approval, ms: d.elapsed_ms, keptLines: d.kept?.length || 0, text: d.text, kept: d.kept,
+    ...cutOf(d), ok: d.ok, error: d.error || undefined, linesShown: d.lines_shown,
+    layer: d.layer || "", limit: d.limit || 0, unit: d.unit || "", uuid: d.kept_uuid || d.loaded_uuid || "", loaded: Boolean(d.loaded_uuid) || d.tool === loader,
+    summarized: Boolean(d.summarized), summaryModel: d.summary_cost?.model || "", approval: d.approval, ms: d.elapsed_ms, text: d.text,
     then: async () => ({ text: d.text, kept: d.kept }),
   };
 }
@@ -129,7 +129,7 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
   return {
     ok: !r.err, error: r.err ? failureOf(r.text) : undefined, produced, shown: Math.min(r.shown || chars(r.text || ""), produced), lines: r.lines_produced || 0, linesShown: r.lines_shown || 0, gaps: r.gaps || [],
     layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
-    summarized: Boolean(r.summarized), summaryModel: r.summary_model || "", approval: r.approval, ms: r.elapsed_ms ?? 0, keptLines: r.kept_lines || 0, text: r.text, then: r.folded ? then : own,
+    summarized: Boolean(r.summarized), summaryModel: r.summary_model || "", approval: r.approval, ms: r.elapsed_ms ?? 0, kept: r.kept_lines || [], text: r.text, then: r.folded ? then : own,
   };
 }
 

@@ -22,10 +22,10 @@ const gaps = [{ first: 30, last: 180, lines: 151, chars: 9000 }, { first: 183, l
 
 const result: Result = {
   ok: true, produced: 26000, shown: 6000, lines: 400, linesShown: 71, gaps, layer: "agent", limit: 6000, unit: "characters", uuid: "01a2", loaded: false, unkept: false,
-  summarized: false, summaryModel: "", ms: 412, keptLines: 2, text: "line 1", kept: [{ line: 181, by: "panic", text: "panic: closed", times: 1 }], then: async () => ({ text: "line 1" }),
+  summarized: false, summaryModel: "", ms: 412, kept: [181], text: "line 1", then: async () => ({ text: "line 1", kept: [{ line: 181, by: "panic", text: "panic: closed", times: 1 }] }),
 };
 
-const whole: Result = { ...result, produced: 64, shown: 64, lines: 1, linesShown: 1, gaps: [], layer: "", limit: 0, uuid: "", keptLines: 0, kept: [], ms: 1 };
+const whole: Result = { ...result, produced: 64, shown: 64, lines: 1, linesShown: 1, gaps: [], layer: "", limit: 0, uuid: "", kept: [], ms: 1 };
 
 const approval: Approval = {
   id: "a", conversation_id: "c", call_id: "1", tool: "http_request", arguments: '{\n  "url": "api.example"\n}', why: "POST api.example", always: "http_request, api.example",
@@ -77,7 +77,7 @@ export function Gallery() {
       <Part name="CutMap">
         <CutMap cut={{ produced: 26000, shown: 6000, lines: 400, gaps, kept: [181] }} />
         <CutMap cut={{ produced: 26000, shown: 6000, lines: 1, gaps: [{ first: 0, last: 0, lines: 0, chars: 20000 }] }} />
-        <CutMap cut={{ produced: 26000, shown: 6000, lines: 400, gaps, lost: true }} hits={[90, 91, 250]} />
+        <CutMap cut={{ produced: 26000, shown: 6000, lines: 400, gaps, unkept: true }} hits={[90, 91, 250]} />
         <CutMap small cut={{ produced: 100, shown: 100, lines: 3 }} />
       </Part>
       <Part name="Stack, Legend"><Stack label="window" whole={100} pieces={pieces} /><Legend pieces={pieces} /></Part>

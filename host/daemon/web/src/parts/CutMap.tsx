@@ -1,6 +1,6 @@
 // The cut map: one bar for a whole result, in which the parts that a model was shown lie
 // where they lie in the whole.
-import type { Gap } from "../api";
+import type { CutText, Gap, ToolCallResult } from "../api";
 import { num } from "../core/format";
 import { t } from "../core/words";
 
@@ -9,9 +9,12 @@ export interface Cut {
   shown: number; // characters that were let through
   lines: number; // of the whole; 0: unknown
   gaps?: Gap[] | null;
-  kept?: number[]; // lines that an expression kept
-  lost?: boolean; // what was left out is not in the archive
+  kept?: number[] | null; // lines that an expression kept
+  unkept?: boolean; // what was left out is not in the archive
 }
+
+// cutOf returns the cut that an answer of the daemon describes.
+export const cutOf = (r: CutText | ToolCallResult) => ({ produced: r.produced, shown: r.shown, lines: r.lines_produced, gaps: r.gaps || [], kept: (r.kept || []).map((k) => k.line), unkept: "unkept" in r && Boolean(r.unkept) });
 
 export interface Span { from: number; to: number }
 
@@ -38,7 +41,7 @@ export function CutMap({ cut, down = false, hits = [], small = false }: { cut: C
   const place = (from: number, to: number) => (down ? { top: percent(from), height: percent(to - from) } : { left: percent(from), width: percent(to - from) });
   const tick = (line: number) => (cut.lines ? (line - 1) / cut.lines : 0);
   return (
-    <div class={`map ${down ? "down" : ""} ${small ? "small" : ""} ${cut.lost ? "lost" : ""}`} role="img" aria-label={t("bar", { shown: num(cut.shown), produced: num(cut.produced) })}>
+    <div class={`map ${down ? "down" : ""} ${small ? "small" : ""} ${cut.unkept ? "lost" : ""}`} role="img" aria-label={t("bar", { shown: num(cut.shown), produced: num(cut.produced) })}>
       {spans(cut).map((s, i) => <i key={`s${i}`} class="through" style={place(s.from, s.to)} />)}
       {(cut.kept || []).slice(0, 300).map((line) => <i key={`k${line}`} class="kept" style={place(tick(line), tick(line))} />)}
       {hits.slice(0, 500).map((line) => <i key={`h${line}`} class="hit" style={place(tick(line), tick(line))} />)}

@@ -9,7 +9,7 @@ import { save } from "../core/save";
 import { family, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Copy } from "../parts/Copy";
-import type { Cut } from "../parts/CutMap";
+import { type Cut, cutOf } from "../parts/CutMap";
 import { Field, Tick } from "../parts/Field";
 import { ProblemBox } from "../parts/Problem";
 import { useKeys, useTitle } from "../parts/use";
@@ -51,8 +51,8 @@ function Open({ page, lines, find }: { page: ArchivePage; lines: Lines; find: Fi
     return () => clearTimeout(timer);
   }, [place.value, find.q.value]);
   useKeys({ n: () => find.step(1), p: () => find.step(-1), "/": () => document.getElementById("find-text")?.focus(), g: () => document.getElementById("go-line")?.focus(), l: () => document.getElementById("load-back")?.focus(), Escape: () => history.back() });
-  const now: Cut = cut.value ? { produced: cut.value.produced, shown: cut.value.shown, lines: cut.value.lines_produced, gaps: cut.value.gaps, kept: cut.value.kept?.map((k) => k.line) }
-    : { produced: page.chars, shown: page.shown?.chars ?? page.chars, lines: page.lines, gaps: page.shown?.gaps };
+  const now: Cut = cut.value ? cutOf(cut.value)
+    : { produced: page.chars, shown: page.shown?.chars ?? page.chars, lines: page.lines, gaps: page.shown?.gaps, kept: page.shown?.kept_lines };
   return (
     <main class="reader">
       <Head page={page} />

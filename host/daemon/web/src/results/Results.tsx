@@ -71,7 +71,7 @@ function Rows({ rows }: { rows: ArchiveRow[] | null }) {
             <span class="first"><code>{r.tool}</code> <span class="args">{shown(r.query)}</span></span>
             <span class="size">{t("nCharacters", { n: num(r.chars) })} · {t("nLines", { n: num(r.lines) })} · {size(r.bytes)}</span>
             <span class="sum">{r.pruned ? t("textGone") : shown(r.summary)}</span>
-            {r.shown?.layer && <CutMap small cut={{ produced: r.chars, shown: r.shown.chars, lines: r.lines, gaps: r.shown.gaps }} />}
+            {r.shown?.layer && <CutMap small cut={{ produced: r.chars, shown: r.shown.chars, lines: r.lines, gaps: r.shown.gaps, kept: r.shown.kept_lines }} />}
             <small>{moment(r.created_at)}{r.loads > 0 && ` · ${t("loadedTimes", { n: num(r.loads) })}`}</small>
           </a>
         </li>

@@ -7,7 +7,7 @@ import { operator, send, told } from "../core/daemon";
 import { num, shown } from "../core/format";
 import { family, t } from "../core/words";
 import { Button } from "../parts/Button";
-import { CutMap } from "../parts/CutMap";
+import { CutMap, cutOf } from "../parts/CutMap";
 import { Choice, Field } from "../parts/Field";
 import { SaveSettings } from "../settings/Save";
 
@@ -55,7 +55,7 @@ export function WhatIf({ page, cut, show }: { page: ArchivePage; cut: CutText | 
       {trouble.value && <p class="bad" role="alert">{trouble.value}</p>}
       {cut && (
         <>
-          <CutMap cut={{ produced: cut.produced, shown: cut.shown, lines: cut.lines_produced, gaps: cut.gaps, kept: cut.kept?.map((k) => k.line) }} />
+          <CutMap cut={cutOf(cut)} />
           <p role="status"><strong>{t("through", { shown: num(cut.shown), produced: num(cut.produced) })}</strong> {t("aboutTokens", { n: num(cut.tokens) })} {cut.layer && <span class="note">{t("decides", { layer: family(`layer_${cut.layer}`), limit: num(cut.limit), unit: t(cut.unit === "lines" ? "linesUnit" : "characters") })}</span>}</p>
           <div class="row">
             {operator() && <SaveSettings label={t("saveFor", { tool: page.tool })} changes={changes} />}

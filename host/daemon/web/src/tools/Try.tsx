@@ -8,7 +8,7 @@ import { to } from "../core/route";
 import { family, lang, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { Copy } from "../parts/Copy";
-import { CutMap } from "../parts/CutMap";
+import { CutMap, cutOf } from "../parts/CutMap";
 import { Choice } from "../parts/Field";
 import { ProblemBox } from "../parts/Problem";
 import { type Args, Fields } from "./Form";
@@ -73,7 +73,7 @@ function Result({ r }: { r: ToolCallResult }) {
       {r.error && <ProblemBox message={r.error.message} hint={r.error.hint} />}
       {r.produced > 0 && (
         <>
-          <CutMap cut={{ produced: r.produced, shown: r.shown, lines: r.lines_produced, gaps: r.gaps, kept: r.kept?.map((k) => k.line), lost: r.unkept }} />
+          <CutMap cut={cutOf(r)} />
           <p class="figures"><strong>{t("through", { shown: num(r.shown), produced: num(r.produced) })}</strong> {r.layer && <span class="note">{t("decides", { layer: family(`layer_${r.layer}`), limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters") })}</span>}</p>
         </>
       )}
