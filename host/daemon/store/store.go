@@ -45,6 +45,7 @@ type Store struct {
 	insertCall, insertCalls                                   *sqlite.Statement
 	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
 	addDay, addCost, setRecent                                *sqlite.Statement
+	admission, setRunning, endRunning, dropRunning            *sqlite.Statement
 	deleteFingerprints, insertFingerprint                     *sqlite.Statement
 	messages                                                  *sql.Stmt
 }
@@ -87,6 +88,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.deleteFingerprints: "DELETE FROM conversation_fingerprints WHERE conversation_id = ?",
 		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 	})
+	if err == nil && s.Shared() {
+		err = s.prepareShared(ctx)
+	}
 	if err == nil {
 		s.messages, err = s.db.PrepareRead(ctx, messagesSQL)
 	}

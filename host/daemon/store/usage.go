@@ -125,13 +125,19 @@ func (s *Store) Recent(ctx context.Context, principal string) ([]time.Time, erro
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	var times []int64
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &times)
+	if err != nil {
+		return nil, wrap(ctx, "reading the usage", err)
 	}
+	return timesOf(text)
+}
+
+// timesOf reads times as they are stored.
+func timesOf(text string) ([]time.Time, error) {
+	var times []int64
+	err := json.Unmarshal([]byte(text), &times)
 	out := make([]time.Time, len(times))
 	for i, ms := range times {
 		out[i] = time.UnixMilli(ms)
 	}
-	return out, wrap(ctx, "reading the usage", err)
+	return out, err
 }

@@ -28,6 +28,7 @@ type Store interface {
 	// ArchiveUsage returns the bytes of a principal's results, and when retention
 	// removes the oldest of them.
 	ArchiveUsage(ctx context.Context, principal string) (bytes int64, freeAt time.Time, err error)
+	sharedStore
 }
 
 // A Meter counts what principals use and rejects requests that exceed their quotas. It
@@ -44,6 +45,7 @@ type Meter struct {
 	lastDay  string      // its result
 
 	writing sync.Mutex // held during a write
+	shared  shared
 }
 
 // A counter holds the counts of one principal. Meter.mu guards it.
@@ -102,14 +104,19 @@ func (m *Meter) counter(ctx context.Context, principal string, now time.Time) (*
 		}
 		c.days[day] = today
 	}
-	// After the clock was set back, no request waits for more than a minute.
-	for i, t := range c.recent {
+	c.recent = lastMinute(c.recent, now)
+	return c, nil
+}
+
+// lastMinute removes times that are older than a minute. After the clock was set back, no
+// request waits for more than a minute.
+func lastMinute(times []time.Time, now time.Time) []time.Time {
+	for i, t := range times {
 		if t.After(now) {
-			c.recent[i] = now
+			times[i] = now
 		}
 	}
-	c.recent = slices.DeleteFunc(c.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-	return c, nil
+	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 }
 
 // add adds to the counts of a day. m.mu is held.
@@ -135,16 +142,21 @@ func (m *Meter) usedNow(c *counter, now time.Time, bytes int64, freeAt time.Time
 type Request struct {
 	meter   *Meter
 	counter *counter
-	ended   bool // meter.mu guards it
+	ended   bool   // meter.mu guards it
+	id      string // in the shared store; empty: it is not there
 }
 
 // End counts the request as ended. It can be called more than once.
 func (r *Request) End() {
 	r.meter.mu.Lock()
-	defer r.meter.mu.Unlock()
-	if !r.ended {
+	ended := r.ended
+	if !ended {
 		r.ended = true
 		r.counter.running--
+	}
+	r.meter.mu.Unlock()
+	if !ended && r.id != "" {
+		r.meter.endShared(r.id)
 	}
 }
 
@@ -156,6 +168,9 @@ func (m *Meter) Begin(ctx context.Context, a Account) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.isShared(a) {
+		return m.beginShared(ctx, a, bytes, freeAt)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -163,19 +178,31 @@ func (m *Meter) Begin(ctx context.Context, a Account) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	day := m.dayOf(now)
-	for _, s := range a.Quota.states(m.usedNow(c, now, bytes, freeAt), now) {
-		if s.Exhausted() {
-			m.add(c, day, func(d *store.DayUsage) { d.Refused++ })
-			return nil, rejection(s, now).In(a.Locale)
-		}
+	if err := a.refusal(m.usedNow(c, now, bytes, freeAt), now); err != nil {
+		m.add(c, m.dayOf(now), func(d *store.DayUsage) { d.Refused++ })
+		return nil, err
 	}
 	if a.Quota.PerMinute > 0 {
 		c.recent, c.recentChanged = append(c.recent, now), true
 	}
+	return m.begun(c, now), nil
+}
+
+// begun counts a request that was admitted. m.mu is held.
+func (m *Meter) begun(c *counter, now time.Time) *Request {
 	c.running++
-	m.add(c, day, func(d *store.DayUsage) { d.Requests++ })
-	return &Request{meter: m, counter: c}, nil
+	m.add(c, m.dayOf(now), func(d *store.DayUsage) { d.Requests++ })
+	return &Request{meter: m, counter: c}
+}
+
+// refusal returns the error of the first quota that is exhausted, nil if none is.
+func (a Account) refusal(u usedNow, now time.Time) error {
+	for _, s := range a.Quota.states(u, now) {
+		if s.Exhausted() {
+			return rejection(s, now).In(a.Locale)
+		}
+	}
+	return nil
 }
 
 // archiveUsage returns the size of the principal's results, if it has a quota.
@@ -193,18 +220,21 @@ func (m *Meter) CheckArchive(ctx context.Context, a Account) error {
 	if err != nil {
 		return err
 	}
-	q, now := Quota{ArchiveBytes: a.Quota.ArchiveBytes}, m.now()
-	for _, s := range q.states(usedNow{today: &store.DayUsage{}, bytes: bytes, freeAt: freeAt}, now) {
-		if s.Exhausted() {
-			return rejection(s, now).In(a.Locale)
-		}
-	}
-	return nil
+	a.Quota = Quota{ArchiveBytes: a.Quota.ArchiveBytes}
+	return a.refusal(usedNow{today: &store.DayUsage{}, bytes: bytes, freeAt: freeAt}, m.now())
 }
 
 // checkTokens returns an error like that of Begin if the account has no tokens or
 // money left for the next reply of a model.
 func (m *Meter) checkTokens(ctx context.Context, a Account) error {
+	a.Quota = Quota{TokensPerDay: a.Quota.TokensPerDay, CostPerDay: a.Quota.CostPerDay, Currency: a.Quota.Currency}
+	if m.isShared(a) {
+		now, u, err := m.sharedUse(ctx, a)
+		if err != nil {
+			return err
+		}
+		return a.refusal(u, now)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -212,23 +242,21 @@ func (m *Meter) checkTokens(ctx context.Context, a Account) error {
 	if err != nil {
 		return err
 	}
-	q := Quota{TokensPerDay: a.Quota.TokensPerDay, CostPerDay: a.Quota.CostPerDay, Currency: a.Quota.Currency}
-	for _, s := range q.states(m.usedNow(c, now, 0, time.Time{}), now) {
-		if s.Exhausted() {
-			return rejection(s, now).In(a.Locale)
-		}
-	}
-	return nil
+	return a.refusal(m.usedNow(c, now, 0, time.Time{}), now)
 }
 
-// addReply counts the tokens and the cost of a reply; a nil cost is unknown.
-func (m *Meter) addReply(principal string, u agent.Usage, cost *agent.Cost) {
+// addReply counts the tokens and the cost of a reply; a nil cost is unknown. Where other
+// daemons check the account's quota, they are written when it returns.
+func (m *Meter) addReply(a Account, u agent.Usage, cost *agent.Cost) {
+	now := m.clock(a)
+	if m.isShared(a) {
+		defer m.Flush()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.now()
-	c, err := m.counter(context.Background(), principal, now)
+	c, err := m.counter(context.Background(), a.Principal, now)
 	if err != nil {
-		m.log.Error("the usage of a reply cannot be counted", "user", principal, "error", err)
+		m.log.Error("the usage of a reply cannot be counted", "user", a.Principal, "error", err)
 		return
 	}
 	m.add(c, dayOf(now), func(d *store.DayUsage) {
@@ -310,10 +338,15 @@ func (m *Meter) restore(list []store.Increment) {
 			d = &store.DayUsage{Day: i.Day}
 			c.unsaved[i.Day] = d
 		}
-		d.Requests, d.Refused, d.Prompt, d.Completion = d.Requests+i.Requests, d.Refused+i.Refused, d.Prompt+i.Prompt, d.Completion+i.Completion
-		for _, cost := range i.Costs {
-			d.Costs = addCost(d.Costs, cost)
-		}
+		sum(d, &i.DayUsage)
+	}
+}
+
+// sum adds the counts of i to those of d.
+func sum(d, i *store.DayUsage) {
+	d.Requests, d.Refused, d.Prompt, d.Completion = d.Requests+i.Requests, d.Refused+i.Refused, d.Prompt+i.Prompt, d.Completion+i.Completion
+	for _, cost := range i.Costs {
+		d.Costs = addCost(d.Costs, cost)
 	}
 }
 
@@ -333,6 +366,16 @@ func (m *Meter) Report(ctx context.Context, a Account, days int) (Report, error)
 		return Report{}, err
 	}
 	var out Report
+	if m.isShared(a) {
+		now, u, err := m.sharedUse(ctx, a)
+		if err != nil {
+			return Report{}, err
+		}
+		u.bytes, u.freeAt = bytes, freeAt
+		out.Quotas, out.Running = a.Quota.states(u, now), u.running
+		out.Days, err = m.store.Usage(ctx, a.Principal, dayOf(now.AddDate(0, 0, 1-days)))
+		return out, err
+	}
 	m.mu.Lock()
 	now := m.now()
 	c, err := m.counter(ctx, a.Principal, now)

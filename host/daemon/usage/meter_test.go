@@ -54,7 +54,7 @@ func TestUsageThatCannotBeWritten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	m := NewMeter(db, func() time.Time { return now }, hclog.NewNullLogger())
 	ann := Account{Principal: "ann", Quota: Quota{PerMinute: 5}}
-	m.addReply("ann", agent.Usage{Prompt: 7}, &agent.Cost{Amount: 1, Currency: "USD"})
+	m.addReply(Account{Principal: "ann"}, agent.Usage{Prompt: 7}, &agent.Cost{Amount: 1, Currency: "USD"})
 	r, err := m.Begin(t.Context(), ann)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestUsageThatCannotBeWritten(t *testing.T) {
 	r.End()
 	r.End() // the second End changes nothing
 	m.Flush()
-	m.addReply("ann", agent.Usage{Prompt: 5}, &agent.Cost{Amount: 2, Currency: "USD"})
+	m.addReply(Account{Principal: "ann"}, agent.Usage{Prompt: 5}, &agent.Cost{Amount: 2, Currency: "USD"})
 	db.broken = false
 	m.Flush()
 	got, err := NewMeter(db, m.now, m.log).Report(t.Context(), ann, 1)

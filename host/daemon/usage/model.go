@@ -38,7 +38,7 @@ func (m Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.De
 				used = agent.Usage{Prompt: m.promptTokens(r), Completion: estimate, Estimated: true}
 			}
 			cost := m.Price.Cost(used)
-			m.Meter.addReply(m.Account.Principal, used, cost)
+			m.Meter.addReply(m.Account, used, cost)
 			if m.Used != nil {
 				m.Used(used, cost)
 			}
@@ -77,7 +77,7 @@ func (m Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, err
 			e.Usage.Prompt += m.Estimator.Tokens(text)
 		}
 	}
-	m.Meter.addReply(m.Account.Principal, e.Usage, nil)
+	m.Meter.addReply(m.Account, e.Usage, nil)
 	return e, nil
 }
 
