@@ -106,6 +106,10 @@ func (t *boundTool) fixEffect(anyHost bool) {
 // Forget deletes the remembered approvals of a conversation that was deleted.
 func (h *Host) Forget(p Principal, conversation string) { h.memory.Forget(string(p), conversation) }
 
+// ShareAnswers stores remembered approvals for several processes. It must be called before
+// the first Session.
+func (h *Host) ShareAnswers(s approval.Answers) { h.memory.Share(s) }
+
 // ForgetAll deletes all remembered approvals of a principal whose conversations were deleted.
 func (h *Host) ForgetAll(p Principal) { h.memory.ForgetPrincipal(string(p)) }
 

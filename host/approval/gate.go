@@ -132,7 +132,7 @@ func (g *Gate) action(ctx context.Context, s Subject, n int, r *compiledRule) (A
 func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRule) (*tool.Approval, *tool.Error) {
 	key := g.similarKey(s, c, n, r)
 	retry := g.retryKey(s, c, key)
-	if g.Memory.isAllowed(key) || retry != key && g.Memory.isAllowed(retry) {
+	if g.Memory.isAllowed(ctx, key) || retry != key && g.Memory.isAllowed(ctx, retry) {
 		return &tool.Approval{Allowed: true, By: byAlways}, nil
 	}
 	why := g.why(s, n)
@@ -171,10 +171,10 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 	switch answer.Verdict {
 	case Always:
 		a.Always = true
-		g.Memory.allow(key)
+		g.Memory.allow(ctx, key)
 	case Once:
 		if retry != key {
-			g.Memory.allow(retry)
+			g.Memory.allow(ctx, retry)
 		}
 	default:
 		return a, errRefused(s.Tool)
@@ -198,7 +198,7 @@ func personName(name string) string {
 func (g *Gate) similarKey(s Subject, c Call, n int, r *compiledRule) answerKey {
 	like := string(c.Input)
 	if r != nil {
-		like = ruleName(n)
+		like = ruleName(n) + r.text
 	}
 	return answerKey{ScopeKey(g.Principal, g.Conversation), digest(s.Tool, s.Identity, like)}
 }

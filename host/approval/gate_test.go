@@ -81,9 +81,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	var m Memory
 	key := func(i int) answerKey { return answerKey{"p", fmt.Sprint(i)} }
 	for i := range maxAnswers + 10 {
-		m.allow(key(i))
+		m.allow(t.Context(), key(i))
 	}
-	if m.isAllowed(key(9)) || !m.isAllowed(key(10)) || !m.isAllowed(key(maxAnswers+9)) || len(m.allowed) != maxAnswers || len(m.order) != maxAnswers {
+	if m.isAllowed(t.Context(), key(9)) || !m.isAllowed(t.Context(), key(10)) || !m.isAllowed(t.Context(), key(maxAnswers+9)) || len(m.allowed) != maxAnswers || len(m.order) != maxAnswers {
 		t.Errorf("%d of %d are remembered", len(m.allowed), maxAnswers)
 	}
 	scope := func(i int) string { return fmt.Sprint(i) }

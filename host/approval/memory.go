@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -15,10 +16,26 @@ const (
 	maxScopes = 1 << 16
 )
 
+// Answers stores what a Memory remembers for several processes. A scope is one of ScopeKey.
+type Answers interface {
+	Remembers(ctx context.Context, scope, digest string) (bool, error)
+	Remember(ctx context.Context, scope, digest string) error
+	// Forget deletes what is remembered of a scope, or of a principal's scopes.
+	Forget(ctx context.Context, scope string, all bool) error
+}
+
+// markPrivate is the digest by which Answers has the scopes with private text.
+const markPrivate = "private"
+
+// Share has everything remembered in a store of several processes, which is asked each
+// time. It must be called before the first use. A store that fails remembers nothing.
+func (m *Memory) Share(s Answers) { m.shared = s }
+
 // A Memory remembers the answers that hold for more than one call, and which
 // scopes contain private text: text that a tool read in a granted folder. The zero
 // Memory is empty. It is safe for concurrent use.
 type Memory struct {
+	shared  Answers // set before the first use; nil: there is none
 	mu      sync.Mutex
 	allowed map[answerKey]bool
 	order   []answerKey // of allowed, the oldest first
@@ -36,13 +53,21 @@ type answerKey struct {
 // conversations share one archive is the principal alone.
 func ScopeKey(principal, conversation string) string { return principal + "\x00" + conversation }
 
-func (m *Memory) isAllowed(key answerKey) bool {
+func (m *Memory) isAllowed(ctx context.Context, key answerKey) bool {
+	if m.shared != nil {
+		allowed, err := m.shared.Remembers(ctx, key.scope, key.digest)
+		return allowed && err == nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.allowed[key]
 }
 
-func (m *Memory) allow(key answerKey) {
+func (m *Memory) allow(ctx context.Context, key answerKey) {
+	if m.shared != nil {
+		_ = m.shared.Remember(ctx, key.scope, key.digest) // or else the person is asked again
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.allowed == nil {
@@ -62,6 +87,9 @@ func (m *Memory) allow(key answerKey) {
 // Forget deletes the remembered answers of one conversation.
 func (m *Memory) Forget(principal, conversation string) {
 	scope := ScopeKey(principal, conversation)
+	if m.shared != nil {
+		_ = m.shared.Forget(context.Background(), scope, false) // no conversation has the same name again
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(func(s string) bool { return s == scope })
@@ -69,6 +97,9 @@ func (m *Memory) Forget(principal, conversation string) {
 
 // ForgetPrincipal deletes a principal's remembered answers and privacy marks.
 func (m *Memory) ForgetPrincipal(principal string) {
+	if m.shared != nil {
+		_ = m.shared.Forget(context.Background(), principal, true) // what is left belongs to no one
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	theirs := func(scope string) bool { return scope == principal || strings.HasPrefix(scope, principal+"\x00") }
@@ -76,7 +107,7 @@ func (m *Memory) ForgetPrincipal(principal string) {
 	maps.DeleteFunc(m.private, func(scope string, _ bool) bool { return theirs(scope) })
 }
 
-// ForgetAnswers deletes all remembered answers. Privacy marks stay.
+// ForgetAnswers deletes all remembered answers of this process. Privacy marks stay.
 func (m *Memory) ForgetAnswers() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,6 +122,9 @@ func (m *Memory) forget(matches func(scope string) bool) {
 // IsPrivate reports whether a scope contains private text, and whether that is
 // known. After more scopes than can be remembered, unknown ones count as private.
 func (m *Memory) IsPrivate(scope string) (private, known bool) {
+	if m.shared != nil {
+		return m.sharedPrivate(scope)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	private, known = m.private[scope]
@@ -100,6 +134,9 @@ func (m *Memory) IsPrivate(scope string) (private, known bool) {
 // MarkPrivate remembers whether a scope contains private text. A scope that was
 // marked as private stays private.
 func (m *Memory) MarkPrivate(scope string, private bool) {
+	if m.shared != nil && (!private || !m.markShared(scope)) {
+		return // another process may mark it later
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.private == nil {
@@ -116,4 +153,26 @@ func (m *Memory) MarkPrivate(scope string, private bool) {
 		}
 	}
 	m.private[scope] = m.private[scope] || private
+}
+
+// sharedPrivate is IsPrivate for all processes. That a scope is not private is not known:
+// another one may read private text into it at any time.
+func (m *Memory) sharedPrivate(scope string) (private, known bool) {
+	m.mu.Lock()
+	private = m.private[scope] || m.full
+	m.mu.Unlock()
+	if private {
+		return true, true
+	}
+	private, err := m.shared.Remembers(context.Background(), scope, markPrivate)
+	return private || err != nil, private || err != nil
+}
+
+// markShared marks a scope as private for all processes, once. It returns false if that
+// is done or failed.
+func (m *Memory) markShared(scope string) bool {
+	m.mu.Lock()
+	done := m.private[scope]
+	m.mu.Unlock()
+	return !done && m.shared.Remember(context.Background(), scope, markPrivate) == nil
 }

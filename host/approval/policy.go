@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -116,6 +117,7 @@ type compiledRule struct {
 	tool   string
 	args   []argPattern
 	action Action
+	text   string // the whole rule
 }
 
 // Compile returns the policy in the form that a Gate uses. The error names the
@@ -141,7 +143,7 @@ func (p Policy) Compile() (*Rules, error) {
 		out.timeout = DefaultTimeout
 	}
 	for _, r := range p.Rules {
-		c := compiledRule{tool: r.Tool, action: r.Action}
+		c := compiledRule{tool: r.Tool, action: r.Action, text: fmt.Sprintf("%q", r)}
 		for _, name := range slices.Sorted(maps.Keys(r.Args)) {
 			c.args = append(c.args, argPattern{name, regexp.MustCompile(r.Args[name])}) // Validate has compiled it
 		}

@@ -43,14 +43,18 @@ func (p *pending) routes() []openapi.Route {
 }
 
 func (p *pending) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: p.queue.List(access.Principal(r))})
+	list, err := p.queue.List(r.Context(), access.Principal(r))
+	if err != nil {
+		return err
+	}
+	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: list})
 	return nil
 }
 
 func (p *pending) showApproval(w http.ResponseWriter, r *http.Request) error {
-	a, ok := p.queue.Find(access.Principal(r), r.PathValue("id"))
-	if !ok {
-		return approvals.NotFound()
+	a, err := p.queue.Find(r.Context(), access.Principal(r), r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	httpjson.Write(w, http.StatusOK, a)
 	return nil
@@ -72,8 +76,8 @@ func (p *pending) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.Sort(body.Only)
 	answer := approval.Answer{Verdict: verdict, Only: body.Only, By: access.Principal(r)}
-	if problem := p.queue.Answer(access.Principal(r), r.PathValue("id"), answer); problem != nil {
-		return problem
+	if err := p.queue.Answer(r.Context(), access.Principal(r), r.PathValue("id"), answer); err != nil {
+		return err
 	}
 	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer, Only: body.Only})
 	return nil

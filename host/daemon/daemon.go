@@ -68,7 +68,7 @@ type Daemon struct {
 
 // New makes a Daemon; it starts nothing.
 func New(cfg Config) (*Daemon, error) {
-	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat, approvals: approvals.NewQueue()}
+	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat}
 	if d.log == nil {
 		d.log = hclog.NewNullLogger()
 	}
@@ -90,6 +90,11 @@ func New(cfg Config) (*Daemon, error) {
 	}
 	if d.store, err = store.Open(context.Background(), cfg.Host.Archive()); err != nil {
 		return nil, err
+	}
+	d.approvals = approvals.NewQueue()
+	if d.store.Shared() {
+		d.approvals = approvals.NewSharedQueue(d.store.Approvals())
+		cfg.Host.ShareAnswers(d.store.Answers())
 	}
 	cfg.Host.SetCallLog(d.store)
 	clock := func() time.Time { return d.now() } // tests move it

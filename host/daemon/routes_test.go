@@ -209,8 +209,8 @@ func newNeighbours(t *testing.T) *neighbours {
 	a := n.theirs.post("/v1/chat/completions", `{"model":"default","messages":[{"role":"user","content":"their question `+canary+`"}]}`)
 	n.conversation = a.header.Get("X-Weir-Conversation")
 	n.uuid = n.theirs.keep(`{"tool_name":"theirs","conversation_id":"` + n.conversation + `","result":` + quoted(strings.Repeat(canary+"\n", 500)) + `}`).UUID
-	p, ok := n.daemon.approvals.Add(approval.Request{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, time.Now())
-	if !ok {
+	p, err := n.daemon.approvals.Add(t.Context(), approval.Request{Principal: "somebody-else", Tool: "theirs", Args: []byte(quoted(canary))}, 1, time.Now())
+	if err != nil {
 		t.Fatal("the other user cannot be asked")
 	}
 	n.approval = p.ID
@@ -293,7 +293,7 @@ func TestNoRouteShowsAnotherUsersThings(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := n.daemon.approvals.Find("somebody-else", n.approval); !ok {
+	if _, err := n.daemon.approvals.Find(t.Context(), "somebody-else", n.approval); err != nil {
 		t.Error("a stranger answered for the other user")
 	}
 	// All of it is still there for the one it belongs to.

@@ -21,23 +21,39 @@ func request(principal string) approval.Request {
 	return approval.Request{Principal: principal, Conversation: "c", Tool: "write_note", Args: json.RawMessage(`{"path":"a"}`)}
 }
 
+// statusOf returns the status of a problem, 0 of another error.
+func statusOf(err error) int {
+	if p, ok := errors.AsType[*api.Problem](err); ok {
+		return p.Status
+	}
+	return 0
+}
+
+func list(t *testing.T, q *Queue, principal string) []api.Approval {
+	t.Helper()
+	out, err := q.List(t.Context(), principal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // Answers, the end of the wait and Close at the same moment: the caller that waits and the
 // callers that answer agree on the outcome.
 func TestQueueRaces(t *testing.T) {
 	for range 100 {
 		q := NewQueue()
-		p, ok := q.Add(request("me"), time.Now())
-		if !ok {
-			t.Fatal("not opened")
+		p, err := q.Add(t.Context(), request("me"), 1, time.Now())
+		if err != nil {
+			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		var given [2]*api.Problem
+		var given [2]error
 		var got approval.Answer
-		var err error
 		var wg sync.WaitGroup
 		for i := range given {
 			wg.Go(func() {
-				given[i] = q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, By: string(rune('a' + i))})
+				given[i] = q.Answer(t.Context(), "me", p.ID, approval.Answer{Verdict: approval.Once, By: string(rune('a' + i))})
 			})
 		}
 		wg.Go(cancel)
@@ -52,36 +68,36 @@ func TestQueueRaces(t *testing.T) {
 				if err != nil || got.By != string(rune('a'+i)) {
 					t.Fatalf("an answer was taken and did not count: %+v, %v", got, err)
 				}
-			case problem.Status != 409:
-				t.Fatalf("status %d", problem.Status)
+			case statusOf(problem) != 409:
+				t.Fatal(problem)
 			}
 		}
 		if taken > 1 || taken == 0 && err == nil {
 			t.Fatalf("%d answers were taken: %+v, %v", taken, got, err)
 		}
-		if n := len(q.List("me")); n != 0 {
-			t.Fatalf("%d requests are left", n)
+		if list, err := q.List(t.Context(), "me"); len(list) != 0 || err != nil {
+			t.Fatalf("%d requests are left, %v", len(list), err)
 		}
 	}
 }
 
 func TestQueueKeepsPrincipalsApart(t *testing.T) {
 	q := NewQueue()
-	p, _ := q.Add(request("me"), time.Now())
-	if len(q.List("you")) != 0 || len(q.List("me")) != 1 {
+	p, _ := q.Add(t.Context(), request("me"), 1, time.Now())
+	if len(list(t, q, "you")) != 0 || len(list(t, q, "me")) != 1 {
 		t.Error("listed to others")
 	}
-	if _, ok := q.Find("you", p.ID); ok {
+	if _, err := q.Find(t.Context(), "you", p.ID); statusOf(err) != 404 {
 		t.Error("shown to others")
 	}
-	foreign, missing := q.Answer("you", p.ID, approval.Answer{Verdict: approval.Once}), q.Answer("you", "no-such-id", approval.Answer{})
-	if foreign == nil || missing == nil || !reflect.DeepEqual(foreign, missing) || foreign.Status != 404 {
+	foreign, missing := q.Answer(t.Context(), "you", p.ID, approval.Answer{Verdict: approval.Once}), q.Answer(t.Context(), "you", "no-such-id", approval.Answer{})
+	if foreign == nil || missing == nil || !reflect.DeepEqual(foreign, missing) || statusOf(foreign) != 404 {
 		t.Errorf("a foreign request answers %v, a missing one %v", foreign, missing)
 	}
-	if q.Answer("me", p.ID, approval.Answer{}) != nil {
+	if q.Answer(t.Context(), "me", p.ID, approval.Answer{}) != nil {
 		t.Error("its own principal may not answer")
 	}
-	over := q.Answer("you", p.ID, approval.Answer{})
+	over := q.Answer(t.Context(), "you", p.ID, approval.Answer{})
 	if over == nil || !reflect.DeepEqual(over, missing) {
 		t.Errorf("a foreign request that is over answers %v", over)
 	}
@@ -91,39 +107,39 @@ func TestQueueIsBounded(t *testing.T) {
 	q := NewQueue()
 	var all []*Request
 	for range maxPendingPerPrincipal {
-		p, ok := q.Add(request("me"), time.Now())
-		if !ok {
+		p, err := q.Add(t.Context(), request("me"), 1, time.Now())
+		if err != nil {
 			t.Fatal("refused too early")
 		}
 		all = append(all, p)
 	}
-	if _, ok := q.Add(request("me"), time.Now()); ok {
+	if _, err := q.Add(t.Context(), request("me"), 1, time.Now()); err == nil {
 		t.Error("there is no bound")
 	}
-	if _, ok := q.Add(request("you"), time.Now()); !ok {
+	if _, err := q.Add(t.Context(), request("you"), 1, time.Now()); err != nil {
 		t.Error("one principal fills the queue")
 	}
-	q.Answer("me", all[0].ID, approval.Answer{})
-	if _, ok := q.Add(request("me"), time.Now()); !ok {
+	q.Answer(t.Context(), "me", all[0].ID, approval.Answer{})
+	if _, err := q.Add(t.Context(), request("me"), 1, time.Now()); err != nil {
 		t.Error("a closed request still counts as pending")
 	}
-	open := len(q.pending)
+	open := len(q.store.(*memory).pending)
 	for i := range maxPending {
-		if _, ok := q.Add(request(fmt.Sprint("user ", i)), time.Now()); ok != (open+i < maxPending) {
-			t.Fatalf("%d wait and one more is taken: %v", open+i, ok)
+		if _, err := q.Add(t.Context(), request(fmt.Sprint("user ", i)), 1, time.Now()); (err == nil) != (open+i < maxPending) {
+			t.Fatalf("%d wait and one more is taken: %v", open+i, err == nil)
 		}
 	}
 	q = NewQueue()
 	for range maxClosed + 5 {
-		p, _ := q.Add(request("me"), time.Now())
-		q.Answer("me", p.ID, approval.Answer{})
+		p, _ := q.Add(t.Context(), request("me"), 1, time.Now())
+		q.Answer(t.Context(), "me", p.ID, approval.Answer{})
 	}
-	if len(q.closed) != maxClosed {
-		t.Errorf("%d are remembered", len(q.closed))
+	if n := len(q.store.(*memory).closed); n != maxClosed {
+		t.Errorf("%d are remembered", n)
 	}
 	q.Close()
 	q.Close()
-	if _, ok := q.Add(request("me"), time.Now()); ok {
+	if _, err := q.Add(t.Context(), request("me"), 1, time.Now()); err == nil {
 		t.Error("a closed queue accepts requests")
 	}
 }
@@ -133,14 +149,14 @@ func TestAnswerToSomeCalls(t *testing.T) {
 	r := request("me")
 	r.Calls = []approval.ScriptCall{{Number: 2, Tool: "a\u202e", Args: json.RawMessage(`{"text":"x"}`), From: map[string]string{"text": "read\u202e"}}, {Number: 4, Tool: "b", Args: json.RawMessage(`{}`)}}
 	q := NewQueue()
-	p, _ := q.Add(r, time.Now())
+	p, _ := q.Add(t.Context(), r, 1, time.Now())
 	if c := p.Calls[0]; c.Tool != `a\u202e` || c.From["text"] != `read\u202e` || c.Args != "{\n  \"text\": \"x\"\n}" {
 		t.Errorf("%+v", c)
 	}
-	if problem := q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{2, 3}}); problem == nil || problem.Status != 400 {
+	if problem := q.Answer(t.Context(), "me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{2, 3}}); statusOf(problem) != 400 {
 		t.Errorf("%+v", problem)
 	}
-	if problem := q.Answer("me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{4}}); problem != nil {
+	if problem := q.Answer(t.Context(), "me", p.ID, approval.Answer{Verdict: approval.Once, Only: []int{4}}); problem != nil {
 		t.Error(problem)
 	}
 	a, err := q.Wait(t.Context(), p, func() {})
@@ -162,9 +178,9 @@ func TestLongCard(t *testing.T) {
 	}
 	r.Script, r.Args = "return 1", long
 	q := NewQueue()
-	p, _ := q.Add(r, time.Now())
+	p, _ := q.Add(t.Context(), r, 1, time.Now())
 	length := 0
-	for _, c := range q.List("me")[0].Calls {
+	for _, c := range list(t, q, "me")[0].Calls {
 		if length += len(c.Args); c.LeftOut == 0 {
 			t.Error("a call does not say what is left out")
 		}
@@ -172,8 +188,8 @@ func TestLongCard(t *testing.T) {
 	if length > 2*shownArgs {
 		t.Errorf("%d characters", length)
 	}
-	whole, ok := q.Find("me", p.ID)
-	if !ok || len(whole.Calls) != 20 || whole.Calls[19].LeftOut != 0 || len(whole.Calls[19].Args) < len(long) || whole.LeftOut != 0 {
+	whole, err := q.Find(t.Context(), "me", p.ID)
+	if err != nil || len(whole.Calls) != 20 || whole.Calls[19].LeftOut != 0 || len(whole.Calls[19].Args) < len(long) || whole.LeftOut != 0 {
 		t.Errorf("%+v", whole)
 	}
 }
@@ -182,7 +198,7 @@ func TestLongCard(t *testing.T) {
 func TestWaitReportsThatItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue()
-		p, _ := q.Add(request("me"), time.Now())
+		p, _ := q.Add(t.Context(), request("me"), 1, time.Now())
 		n := 0
 		time.AfterFunc(4*waitingInterval+time.Second, q.Close)
 		_, err := q.Wait(t.Context(), p, func() { n++ })

@@ -77,7 +77,7 @@ func (p *Pulse) serve(w http.ResponseWriter, r *http.Request) error {
 	if strings.HasPrefix(r.Header.Get("Accept"), stream) {
 		return p.follow(w, r)
 	}
-	now := p.now(access.Principal(r))
+	now := p.now(r.Context(), access.Principal(r))
 	raw, err := json.Marshal(now)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (p *Pulse) follow(w http.ResponseWriter, r *http.Request) error {
 	var before []byte
 	for {
 		change := p.changes() // before the state, so that no change is missed
-		now := p.now(who)
+		now := p.now(ctx, who)
 		switch raw, err := json.Marshal(now); {
 		case err != nil:
 			return nil
@@ -184,7 +184,7 @@ func (c changes) wait(ctx context.Context, beat <-chan time.Time, ping func()) b
 }
 
 // now returns the pulse of a principal.
-func (p *Pulse) now(who string) api.Pulse {
+func (p *Pulse) now(ctx context.Context, who string) api.Pulse {
 	c := p.changes()
 	p.mu.Lock()
 	tools, config := p.tools.of(c.host), p.config.of(c.setup)
@@ -193,7 +193,8 @@ func (p *Pulse) now(who string) api.Pulse {
 		Approvals: []string{}, Answering: first(p.Admission.Answering(who)), Draining: p.Admission.Closed(),
 		Tools: fmt.Sprintf("%s-%d", p.Run, tools), Configuration: fmt.Sprintf("%s-%d", p.Run, config),
 	}
-	for _, a := range p.Approvals.List(who) {
+	waiting, _ := p.Approvals.List(ctx, who) // none, while the database is away
+	for _, a := range waiting {
 		out.Approvals = append(out.Approvals, a.ID)
 	}
 	if who == p.Setup.Operator() {

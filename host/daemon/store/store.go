@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/script/journal"
 )
@@ -48,6 +49,8 @@ type Store struct {
 	admission, setRunning, endRunning, dropRunning            *sqlite.Statement
 	deleteFingerprints, insertFingerprint                     *sqlite.Statement
 	messages                                                  *sql.Stmt
+
+	approvals signal.Signal // of changes of their table, where it is shared
 }
 
 // Open returns a Store whose tables are in the file of an archive, and brings these
@@ -89,6 +92,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 	})
 	if err == nil && s.Shared() {
+		s.db.Wake(approvalsKind, func(string) { s.approvals.Send() })
 		err = s.prepareShared(ctx)
 	}
 	if err == nil {

@@ -28,10 +28,10 @@ func (t *turn) person() approval.Approver {
 func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	s := a.t.s
 	s.Metrics.ApprovalAsked(r.Tool)
-	p, ok := s.Approvals.Add(r, s.Now())
-	if !ok {
-		s.Logger.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal)
-		return approval.Answer{}, approval.ErrNoPerson
+	p, err := s.Approvals.Add(ctx, r, a.t.calls.Turn(), s.Now())
+	if err != nil {
+		s.Logger.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal, "error", err)
+		return approval.Answer{}, err
 	}
 	defer agent.Pause(ctx)()
 	a.t.emit(api.EventAsked, p.Approval)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"sync"
 )
@@ -31,6 +32,15 @@ func (b *Batch) Notify(kind, id string) error {
 		return nil
 	}
 	return b.Run(b.db.wakes.send, kind+" "+id)
+}
+
+// Notify is Batch.Notify in a transaction of Transact.
+func (db *DB) Notify(ctx context.Context, tx *sql.Tx, kind, id string) error {
+	if db.wakes.send == nil {
+		return nil
+	}
+	_, err := tx.StmtContext(ctx, db.wakes.send.stmt).ExecContext(ctx, kind+" "+id)
+	return err
 }
 
 // Wake calls f with the id of what changed, when a committed Batch notifies of a kind, and
