@@ -88,14 +88,14 @@ func (c *call) canUse(slot sandbox.Slot, waited bool) bool {
 func (p *Pool) assign(m *Module, w *process, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.assignLocked(m, w, c, c.inv.Slot)
+	p.assignLocked(m, w, c)
 }
 
-// assignLocked is assign with a given slot; p.mu is held.
-func (p *Pool) assignLocked(m *Module, w *process, c *call, in sandbox.Slot) {
+// assignLocked is assign; p.mu is held.
+func (p *Pool) assignLocked(m *Module, w *process, c *call) {
 	c.w = w
 	w.queue.join(c, 0)
-	w.attached, w.slot = true, in
+	w.attached, w.slot = true, c.inv.Slot
 	m.busy = append(m.busy, w)
 }
 

@@ -33,7 +33,7 @@ func TestAFreeWorkerIsFoundBeforeAStart(t *testing.T) {
 }
 
 // A call finds a worker at the moment when its own is ready. Its own goes to another
-// waiter, with its slot, or becomes idle.
+// waiter, in that one's slot, or becomes idle.
 func TestTwoWorkersAreReadyAtOnce(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		s := newSearch(t, 3)
@@ -47,7 +47,7 @@ func TestTwoWorkersAreReadyAtOnce(t *testing.T) {
 		if !a.has() {
 			t.Fatal("it has no worker")
 		}
-		k := &start{key: a.key, slot: a.c.inv.Slot, done: make(chan struct{}), by: a}
+		k := &start{key: a.key, done: make(chan struct{}), by: a}
 		s.m.runStart(t.Context(), k, nil)
 		var b *waiter
 		if another {
@@ -57,11 +57,11 @@ func TestTwoWorkersAreReadyAtOnce(t *testing.T) {
 		if err := s.m.finishStart(a, k); err != nil {
 			t.Fatal(err)
 		}
+		s.rooms.Release() // a's own
 		if another {
 			if !b.has() {
 				t.Fatal("the worker was kept while somebody sought one")
 			}
-			s.rooms.Release() // b's own, which one that is made for it would have
 			if n := s.rooms.busy(); n != 2 {
 				t.Errorf("%d places are taken by two calls", n)
 			}
@@ -186,10 +186,7 @@ func TestAStartWithoutAWaiterStartsNothing(t *testing.T) {
 	s.makeCall(t.Context(), "a", true, s.answered("a"))
 	s.calls.Wait()
 	s.rests(1)
-	if !s.rooms.Acquire(t.Context(), nil) {
-		t.Fatal("there is no place")
-	}
-	k := &start{slot: s.rooms, done: make(chan struct{})}
+	k := &start{done: make(chan struct{})}
 	s.m.runStart(t.Context(), k, nil)
 	if k.w != nil || k.err != errNoWaiter || s.m.pool.sched.Tasks() != 0 {
 		t.Errorf("%v, %v, %d tasks are left", k.w, k.err, s.m.pool.sched.Tasks())

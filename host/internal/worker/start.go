@@ -7,27 +7,27 @@ import (
 
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
-	"github.com/weirhost/weir/host/internal/sandbox"
 )
 
 // A waiter is a call for which a worker is being started. Beside calls that keep the
 // cores busy a start may take long, so the call takes any worker or room in a queue
-// that is available earlier.
+// that is available earlier. It has a slot, which the others of its plugin lack: it holds
+// it only until then.
 type waiter struct {
 	key     string
 	c       *call
 	patient bool          // it may wait after other calls
+	kept    bool          // its worker runs in its slot
 	found   chan struct{} // closed when it is in a queue
 }
 
-// A start is a worker that is being started, with the slot that it will run in. If its
-// call has found another worker, the next waiter adopts the start, else the worker
+// A start is a worker that is being started, for the call that waits for it. If that one
+// has found another worker, the next waiter adopts the start, else the worker
 // becomes idle. So there are never more starts than calls that waited at once. A start
 // whose turn comes while no call waits for it starts no process: of many callers that
 // begin at the same time the first few workers serve all.
 type start struct {
 	key    string
-	slot   sandbox.Slot // nil: it needs none
 	cancel context.CancelFunc
 	done   chan struct{} // closed at its end, if a call waits for it
 	by     *waiter       // the waiter; nil: none; the pool's mu guards it and the next
@@ -40,25 +40,25 @@ type start struct {
 
 // startWorker starts a worker for a call that has its slot, and waits until the call
 // is in the queue of that worker or another. After an error the slot was released.
-func (m *Module) startWorker(ctx context.Context, s *waiter) error {
+func (m *Module) startWorker(ctx context.Context, s *waiter) (err error) {
 	select {
 	case <-s.found: // a worker is free already
-		s.c.releaseSlot()
-		return nil
 	default:
+		k := m.adoptStart(s)
+		if k == nil {
+			k = m.beginStart(ctx, s)
+		}
+		defer context.AfterFunc(ctx, func() { m.cancelStart(s, k) })()
+		select {
+		case <-k.done:
+		case <-s.found:
+		}
+		err = m.finishStart(s, k)
 	}
-	k := m.adoptStart(s)
-	if k != nil {
+	if !s.kept {
 		s.c.releaseSlot()
-	} else {
-		k = m.beginStart(ctx, s)
 	}
-	defer context.AfterFunc(ctx, func() { m.cancelStart(s, k) })()
-	select {
-	case <-k.done:
-	case <-s.found:
-	}
-	return m.finishStart(s, k)
+	return err
 }
 
 // cancelStart cancels a start whose call has ended, unless another call has adopted
@@ -77,7 +77,7 @@ func (m *Module) adoptStart(s *waiter) *start {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	at := slices.IndexFunc(m.starting, func(k *start) bool {
-		return k.by == nil && !k.ended && k.key == s.key && s.c.canUse(k.slot, true)
+		return k.by == nil && !k.ended && k.key == s.key
 	})
 	if at < 0 {
 		return nil
@@ -99,10 +99,10 @@ func (m *Module) beginTurn(k *start) bool {
 	return !k.ended
 }
 
-// beginStart begins to start a worker in the slot of a call.
+// beginStart begins to start a worker for a call.
 func (m *Module) beginStart(ctx context.Context, s *waiter) *start {
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
-	k := &start{key: s.key, slot: s.c.inv.Slot, cancel: cancel, done: make(chan struct{}), by: s}
+	k := &start{key: s.key, cancel: cancel, done: make(chan struct{}), by: s}
 	m.pool.mu.Lock()
 	m.starting = append(m.starting, k)
 	m.pool.mu.Unlock()
@@ -129,16 +129,13 @@ func (m *Module) finishStart(s *waiter, k *start) error {
 		return nil
 	}
 	if sought && k.err == nil {
-		s.c.task, s.c.exclusive = k.task, true
-		p.assignLocked(m, k.w, s.c, k.slot)
+		s.c.task, s.c.exclusive, s.kept = k.task, true, true
+		p.assignLocked(m, k.w, s.c)
 	}
 	p.mu.Unlock()
 	if !sought {
 		m.keepStarted(k)
 		return nil
-	}
-	if k.err != nil && k.slot != nil {
-		k.slot.Release()
 	}
 	return k.err
 }
@@ -160,31 +157,31 @@ func (m *Module) runStart(ctx context.Context, k *start, mounts []jail.Mount) {
 	}
 }
 
-// keepStarted makes a started worker without a waiter idle, or gives it to waiters,
-// and releases its slot if none takes it.
+// keepStarted gives a started worker without a waiter to a call that waits for another
+// one, which runs in its own slot, and to those that may wait after it. Without any the
+// worker becomes idle.
 func (m *Module) keepStarted(k *start) {
-	p, slot := m.pool, k.slot
+	if k.err != nil {
+		return
+	}
+	p := m.pool
+	p.sched.End(k.task)
+	usable := k.w.usable()
 	var surplus []*process
-	if k.err == nil {
-		p.sched.End(k.task)
-		usable := k.w.usable()
-		p.mu.Lock()
-		m.busy = append(m.busy, k.w)
-		k.w.attached, k.w.slot = true, slot
-		if usable {
-			m.assignWaiters(k.w)
-		}
-		if k.w.queue.empty() {
-			slot = p.detach(m, k.w)
-			surplus = p.addIdle(m, k.w)
-		} else {
-			slot = nil
-		}
-		p.mu.Unlock()
+	p.mu.Lock()
+	at := slices.IndexFunc(m.waiters, func(s *waiter) bool { return usable && s.key == k.key && s.c.outer.Err() == nil })
+	if at < 0 {
+		surplus = p.addIdle(m, k.w)
+	} else {
+		s := m.waiters[at]
+		s.kept = true
+		m.queueLimitOf(s.key, s.c, s.patient)
+		p.assignLocked(m, k.w, s.c)
+		m.removeWaiter(s)
+		close(s.found)
+		m.assignWaiters(k.w)
 	}
-	if slot != nil {
-		slot.Release()
-	}
+	p.mu.Unlock()
 	for _, w := range surplus {
 		w.discard()
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // A worker becomes free while another one is being started: the call takes it, and the
-// started one becomes idle.
+// started one becomes idle. Meanwhile it holds no slot: with a few such starts the other
+// calls of the plugin would get its last slot one after the other.
 func TestTheFirstFreeWorkerIsTaken(t *testing.T) {
 	s := newSearch(t, 2)
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
@@ -31,8 +32,8 @@ func TestTheFirstFreeWorkerIsTaken(t *testing.T) {
 	}
 	s.open()
 	s.calls.Wait()
-	if n := s.rooms.busy(); n != 1 {
-		t.Errorf("%d places are taken for a worker that starts", n)
+	if n := s.rooms.busy(); n != 0 {
+		t.Errorf("%d places are taken for a worker that starts without a call", n)
 	}
 	s.have(s.start)
 	s.rests(2)
@@ -324,16 +325,10 @@ func TestCloseWaitsForCallsAndNotForStarts(t *testing.T) {
 	t.Run("a worker for nobody", func(t *testing.T) {
 		s := newSearch(t, 2)
 		s.leaves()
-		if n := s.rooms.busy(); n != 1 {
-			t.Errorf("%d places are taken for a worker that starts", n)
-		}
 		soon, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		if err := s.m.Close(soon); err != nil || soon.Err() != nil {
 			t.Errorf("it waited for a worker that nobody wants: %v", soon.Err())
-		}
-		if n := s.rooms.busy(); n != 0 {
-			t.Errorf("behind the end %d places are taken", n)
 		}
 		s.rests(0)
 	})
