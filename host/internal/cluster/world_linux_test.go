@@ -39,9 +39,13 @@ func newWorld(t *testing.T, daemons int) *world {
 	if _, err := pgtest.Installed(); err != nil {
 		t.Skip(err)
 	}
-	program, err := guesttest.Program("../../cmd/weir")
-	if err != nil {
-		t.Fatal(err)
+	programs := filepath.SplitList(os.Getenv("WEIR_CLUSTER_PROGRAMS")) // of several versions, one daemon each in turn
+	if len(programs) == 0 {
+		program, err := guesttest.Program("../../cmd/weir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = []string{program}
 	}
 	pg, err := pgtest.StartServer()
 	if err != nil {
@@ -53,7 +57,7 @@ func newWorld(t *testing.T, daemons int) *world {
 	t.Cleanup(model.Close)
 	t.Cleanup(tools.CloseClientConnections)
 	for i := range daemons {
-		d := &daemon{world: w, program: program, dir: filepath.Join(t.TempDir(), fmt.Sprint(i)), proxy: newProxy(t, pg.URL)}
+		d := &daemon{world: w, program: programs[i%len(programs)], dir: filepath.Join(t.TempDir(), fmt.Sprint(i)), proxy: newProxy(t, pg.URL)}
 		d.configure(model.URL, tools.URL)
 		w.daemons = append(w.daemons, d)
 		d.start()
@@ -206,7 +210,7 @@ func (d *daemon) start() {
 	}
 	defer log.Close()
 	d.process = exec.Command(d.program, "--config", filepath.Join(d.dir, "tools.toml"), "--data", filepath.Join(d.dir, "data"), "serve", "--addr", d.addr)
-	d.process.Env = append(os.Environ(), "HOME="+d.dir, "WEIR_NO_PROBE=1")
+	d.process.Env = append(os.Environ(), "HOME="+d.dir, "WEIR_NO_PROBE=1", "WEIR_TEST_SHARED=1")
 	d.process.Stdout, d.process.Stderr = log, log
 	d.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := d.process.Start(); err != nil {
