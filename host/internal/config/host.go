@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 			Grants:       map[string]plugin.Grant{},
 			Reserved:     p.reserved(s.Plugins.Folder),
 			Archive: archive.Config{
-				Path: p.Archive, URL: s.Store.Database(), Shared: os.Getenv("WEIR_TEST_SHARED") != "", MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
+				Path: p.Archive, URL: s.Store.Database(), MaxAge: time.Duration(s.Archive.MaxAge), MaxBytes: int64(s.Archive.MaxBytes), MaxCount: s.Archive.MaxCount,
 				MaxBytesPerPrincipal: int64(s.Archive.UserBytes), MaxCountPerPrincipal: s.Archive.UserCount,
 				UserScope: s.Archive.Scope == "user", SummaryChars: s.Archive.SummaryChars, Logger: log.Named("archive"),
 			},
