@@ -44,10 +44,13 @@ func (m *Meter) isShared(a Account) bool {
 }
 
 // moved returns a time of the store's clock as the daemon's shows it: in its zone, by
-// whose midnights the days begin, and moved as tests move it.
+// whose midnights the days begin, and moved as tests move it, by more than a second.
 func (m *Meter) moved(t time.Time) time.Time {
 	now := m.now()
-	return t.Add(now.Sub(time.Now())).In(now.Location())
+	if by := time.Until(now); by.Abs() > time.Second {
+		t = t.Add(by).Round(time.Second)
+	}
+	return t.In(now.Location())
 }
 
 // clock returns the time by which a reply is counted.
