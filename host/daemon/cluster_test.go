@@ -1,10 +1,13 @@
 package daemon
 
 import (
+	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
@@ -92,5 +95,56 @@ func TestTwoDaemonsApprove(t *testing.T) {
 	}
 	if n, err := b.daemon.store.Answers().Remembers(t.Context(), "local\x00"+asked.Conversation, "private"); n || err != nil {
 		t.Errorf("something is remembered of a deleted conversation: %v", err)
+	}
+}
+
+// Of 15 sessions of MCP clients that one daemon opened, the other goes on with every one:
+// each request goes to the daemon whose turn it is. A session that one of them ended is
+// unknown to both.
+func TestTwoDaemonsServeMCP(t *testing.T) {
+	a, b, _ := twoDaemons(t, func() agent.Model { return replay.New() }, nil)
+	both := []*server{a, b}
+	send := func(s *server, method, token, id, body string) answer {
+		return s.do(method, "/mcp", body, func(r *http.Request) {
+			bearing(token)(r)
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			if id != "" {
+				r.Header.Set("Mcp-Session-Id", id)
+			}
+		})
+	}
+	for n := range 15 {
+		version := []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}[n%4]
+		hello := send(both[n%2], "POST", testToken, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		id := hello.header.Get("Mcp-Session-Id")
+		if hello.status != 200 || id == "" {
+			t.Fatalf("%d %s", hello.status, hello.body)
+		}
+		if r := send(both[(n+1)%2], "POST", testToken, id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); r.status != 202 {
+			t.Errorf("session %d: %d %s", n, r.status, r.body)
+		}
+		for i := range 6 {
+			method, want := `"tools/list"`, "write_note"
+			if i%2 == 1 {
+				method, want = `"tools/call","params":{"name":"read_note","arguments":{"path":"none.txt"}}`, "none.txt"
+			}
+			if r := send(both[(n+i)%2], "POST", testToken, id, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%s}`, i+2, method)); r.status != 200 || !strings.Contains(r.body, want) {
+				t.Errorf("session %d, request %d: %d %s", n, i, r.status, r.body)
+			}
+		}
+		if n%5 > 0 {
+			continue
+		}
+		if r := send(a, "DELETE", testToken, id, ""); r.status/100 != 2 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+		gone := func() bool {
+			return send(b, "POST", testToken, id, `{"jsonrpc":"2.0","id":9,"method":"ping"}`).status == 404
+		}
+		for end := time.Now().Add(2 * time.Second); !gone(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a session that has ended goes on")
+			}
+		}
 	}
 }

@@ -144,6 +144,9 @@ func New(cfg Config) (*Daemon, error) {
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
 	})
+	if d.store.Shared() {
+		d.mcp.shared = &sharedSessions{store: d.store}
+	}
 	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, d.now)
 	return d, nil
 }

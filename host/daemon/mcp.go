@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
@@ -50,6 +51,7 @@ type MCP struct {
 type mcpClients struct {
 	config    MCP
 	server    *mcpserver.Server
+	shared    *sharedSessions // nil: there is no other daemon
 	bearers   *access.Bearers
 	current   *setup.Current
 	admission *turns.Admission
@@ -110,12 +112,20 @@ func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
 
 // serve makes the server.
 func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, now func() time.Time) {
+	newID := uuid.NewString
+	if m.shared != nil {
+		newID = m.shared.newID
+	}
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
 		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
-		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now,
+		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now, NewID: newID,
 	})
+	if m.shared != nil {
+		m.shared.serve = m.server.ServeHTTP
+		m.shared.begin()
+	}
 }
 
 // refresh ends what a change of the users no longer allows, and tells clients of other
@@ -217,6 +227,9 @@ func (m *mcpClients) serveMCP(w http.ResponseWriter, r *http.Request) error {
 		defer stop()
 		defer m.bearers.Add(r, stop)()
 		r = r.WithContext(ctx)
+	}
+	if m.shared != nil && r.Header.Get(versionHeader) < stateless {
+		return m.shared.ServeHTTP(access.Principal(r), w, r)
 	}
 	m.server.ServeHTTP(access.Principal(r), w, r)
 	return nil

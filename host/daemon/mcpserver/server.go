@@ -79,8 +79,9 @@ type Config struct {
 	Searched func(found int)
 	// Card puts a request into the words that a person decides by; nil: the
 	// request's own.
-	Card func(approval.Request) string
-	Now  func() time.Time // nil: time.Now
+	Card  func(approval.Request) string
+	Now   func() time.Time // nil: time.Now
+	NewID func() string    // returns the id of a new session over HTTP; nil: a random text
 }
 
 // A Trace is the caller's, in the words of W3C's traceparent and tracestate; empty:

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
@@ -54,7 +53,7 @@ func newUser(s *Server, principal string) *user {
 	u.sdk = mcp.NewServer(s.self(), &mcp.ServerOptions{
 		Instructions: textsIn(u.locale()).instructions,
 		Logger:       silent,
-		GetSessionID: uuid.NewString,
+		GetSessionID: s.cfg.NewID,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{}, Logging: &mcp.LoggingCapabilities{},
