@@ -51,6 +51,27 @@ test('a reload joins the running answer', async () => {
   assert.equal(await bubble(page, 'What comes').count(), 1);
 });
 
+test('an answer goes on while a phone sleeps, and is there when it wakes', async () => {
+  const rest = pending();
+  model.says = () => ['It begins', rest.promise];
+  const page = await world.visit({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } });
+  await ask(page, 'Do you sleep?');
+  await log(page).getByText('It begins').waitFor();
+  const phone = await page.context().newCDPSession(page);
+  await page.context().setOffline(true);
+  await phone.send('Page.setWebLifecycleState', { state: 'frozen' });
+  rest.keep(' and goes on.');
+  while ((await weir.api('api/pulse')).answering.length) await new Promise((done) => setTimeout(done, 50));
+  await page.context().setOffline(false);
+  await phone.send('Page.setWebLifecycleState', { state: 'active' });
+  await log(page).getByText('It begins and goes on.').waitFor();
+  await log(page).locator('.sums').waitFor();
+  const live = await drawn(page);
+  await page.reload();
+  await log(page).locator('.sums').waitFor();
+  same(await drawn(page), live);
+});
+
 test('only Stop ends an answer, also for who opens it again', async () => {
   const rest = pending();
   model.says = () => ['It begins', rest.promise];

@@ -34,7 +34,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
   "tool_call.result"({ turn }, d) {
     settle(turn.call(d.id) || turn.begin(d.id, d.tool), ofEvent(d));
     waitNext(turn);
-    tell(d.line || d.tool);
+    tell(`${d.tool}: ${d.error ? d.error.message : d.shown < d.produced ? t("through", { shown: num(d.shown), produced: num(d.produced) }) : t("wholeOf", { n: num(d.produced) })}`);
   },
   "tool_call.progress"({ turn }, d) {
     const call = turn.call(d.id);

@@ -89,7 +89,7 @@ function Length({ p }: { p: ConfiguredProfile }) {
   return (
     <div class="length">
       <Field label={<code>{p.name}</code>} type="number" step={500} value={value === undefined || value === null ? "" : String(value)} placeholder={t("byWindow")} onInput={(e) => change(key, e.currentTarget.value === "" ? null : Number(e.currentTarget.value))}
-        help={`${t("lengthNow", { n: num(set ? length(Number(set.value ?? 0)) : p.limit), model: p.model })} ${p.recommended_most ? t("recommended", { least: num(p.recommended_least), most: num(p.recommended_most) }) : ""} ${p.why}`} />
+        help={`${t("lengthNow", { n: num(set ? length(Number(set.value ?? 0)) : p.limit), model: p.model, why: p.why })} ${p.recommended_most ? t("recommended", { least: num(p.recommended_least), most: num(p.recommended_most) }) : ""}`} />
     </div>
   );
 }

@@ -21,7 +21,7 @@ export function Models() {
         {models.map((m) => (
           <article class="card" key={m.name} aria-label={m.name}>
             <h2>{m.name} {m.default && <small class="badge">{t("default")}</small>}</h2>
-            <p class="note">{m.provider} · <code>{shown(m.model)}</code> · {m.window ? t("windowOf", { n: num(m.window) }) : t("windowUnknown")}</p>
+            <p class="note">{m.provider} · {!m.simulated && <><code>{shown(m.model)}</code> · </>}{m.window ? t("windowOf", { n: num(m.window) }) : t("windowUnknown")}</p>
             {m.simulated && <p class="warn">{t("demoTitle")}</p>}
             {stats.filter((s) => s.model === m.name && s.calls > 0).map((s) => <p key={s.format} class="note">{t("formatOf", { format: s.format, calls: num(s.calls), malformed: num(s.malformed) })}</p>)}
             <TestModel name={m.name} />

@@ -45,7 +45,7 @@ export const settings = {
   isLowest: ["decides", "起决定作用"],
   lowestDecides: ["The lowest decides: {limit} characters, by: {layer}. A round of calls can get less, by its share of the window.", "最低者决定：{limit} 字符，依据：{layer}。同一步的多个调用可能因窗口份额而更少。"],
   lengthHelp: ["Characters of one result that an agent reads, where the tool has no limit of its own. 0 or less means 4,000; 1 to 999 means 1,000. Empty: by the model's window.", "智能体对一个结果最多读取的字符数，用于没有自身限制的工具。0 或更小表示 4,000；1 到 999 表示 1,000。留空：依据模型窗口。"],
-  lengthNow: ["Now {n} with the model {model}.", "当前 {n}，模型 {model}。"],
+  lengthNow: ["Now {n} with the model {model}: {why}.", "当前 {n}，模型 {model}：{why}。"],
   recommended: ["Recommended for its window: {least} to {most}.", "对其窗口的建议值：{least} 到 {most}。"],
   byWindow: ["by the window", "依据窗口"],
   otherLimits: ["Limits of all tools", "所有工具的限制"],
