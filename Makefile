@@ -136,7 +136,7 @@ test-store: ## run the tests of what is stored on PostgreSQL, in full (make test
 
 .PHONY: test-cluster
 test-cluster: ## kill, freeze and cut off DAEMONS (default 3) on one PostgreSQL during TURNS (default 1,000) turns
-	WEIR_CLUSTER_DAEMONS=$(or $(DAEMONS),3) WEIR_CLUSTER_TURNS=$(or $(TURNS),1000) $(GO) test -count=1 -v -timeout 60m ./host/internal/cluster
+	WEIR_CLUSTER_DAEMONS=$(or $(DAEMONS),3) WEIR_CLUSTER_TURNS=$(or $(TURNS),1000) WEIR_CLUSTER_OPS=100000 $(GO) test -count=1 -v -timeout 60m ./host/internal/cluster
 
 .PHONY: toolchains
 toolchains: ## look for what builds plugins in other languages (CI=true installs it)

@@ -315,6 +315,7 @@ var hostOnly = map[string]string{
 // testOnly may be imported by any test.
 var testOnly = []string{
 	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+	"github.com/anishathalye/porcupine",        // to hold what clients see of a register against its model
 	"github.com/modelcontextprotocol/go-sdk",   // servers to be a client of
 	"github.com/tiktoken-go/tokenizer",         // to hold our estimate against
 	"github.com/santhosh-tekuri/jsonschema/v6", // to hold answers against their description
