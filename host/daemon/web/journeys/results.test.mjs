@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ask, calls, drawn, ended, log, same, startWorld, view } from './world.mjs';
 
 let world, weir, model;
-before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000\n[limits]\nceiling_chars = 11000\n[scripts]\noffer = "always"\n[tools.by_operator]\nmax_chars = 3000\nkeep = ["^line 77:", "9:$"]'); ({ weir, model } = world); });
+before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000\n[limits]\nceiling_chars = 11000\n[tools.by_operator]\nmax_chars = 3000\nkeep = ["^line 77:", "9:$"]'); ({ weir, model } = world); });
 after(() => world?.close());
 beforeEach(() => model.reset());
 afterEach(() => world.leave());
@@ -137,8 +137,7 @@ test('another limit is tried on a result, and saved for its tool', async () => {
 test('calls that are opened again are drawn as they were live, to the last mark', async () => {
   await plugin('cuts', ['by_tool', 'by_operator'].map((name) => `[[tool]]\nname = "${name}"\ndescription = "Makes lines."\n${name === 'by_tool' ? '[tool.output]\nmax_chars = 2000\nmax_lines = 60\n' : ''}[tool.params]\ntype = "object"\n`).join(''),
     'const lines = () => Array.from({ length: 500 }, (_, i) => `line ${i + 1}:`).join("\\n");\nexport const by_tool = lines, by_operator = lines;\n', 'by_operator');
-  const kept = [['by_tool', {}], ['by_operator', {}], ['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }], ['calculator', { expression: '1/0' }], ['long_text', { lines: 8 }], ['long_text', { lines: 9 }],
-    ['run_script', { code: 'const a = await tools.calculator({ expression: "2*3" }); return a.text + (await tools.by_tool({})).text.repeat(9);' }]];
+  const kept = [['by_tool', {}], ['by_operator', {}], ['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }], ['calculator', { expression: '1/0' }], ['long_text', { lines: 8 }], ['long_text', { lines: 9 }]];
   model.calls = (question) => (/all/.test(question) ? kept : []);
   const page = await world.visit(), cards = log(page).locator('section.call');
   await ask(page, 'Do it all');
