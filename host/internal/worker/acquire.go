@@ -72,16 +72,13 @@ func (p *Pool) enqueueLocked(m *Module, key string, c *call, limit int, waited b
 	return false
 }
 
-// fits reports whether the call may use the slot of a worker's queue. The pool's mu is
+// fits reports whether the call may run in the slot of a worker's queue. The pool's mu is
 // held.
-func (c *call) fits(w *process, waited bool) bool { return c.canUse(w.slot, waited) }
-
-// canUse reports whether the call may run in a slot that other calls hold.
-func (c *call) canUse(slot sandbox.Slot, waited bool) bool {
-	if c.inv.Slot == nil || slot == nil {
-		return c.inv.Slot == slot
+func (c *call) fits(w *process, waited bool) bool {
+	if c.inv.Slot == nil || w.slot == nil {
+		return c.inv.Slot == w.slot
 	}
-	return c.inv.Slot.Shares(slot, waited)
+	return c.inv.Slot.Shares(w.slot, waited)
 }
 
 // assign gives an idle worker its first call, which has its slot.

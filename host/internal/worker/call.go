@@ -32,6 +32,7 @@ type call struct {
 	mu       sync.Mutex
 	timer    *time.Timer
 	short    bool           // counted as a short call
+	waited   bool           // in a queue, and was not seen to run since
 	task     *cpusched.Task // else
 	observed observation    // of the call before it
 	ended    bool
@@ -138,7 +139,7 @@ func (c *call) begin() (end func()) {
 	default:
 		c.short, next = true, min(next, c.module.pool.grace)
 		if c.changed != nil {
-			next = min(next, c.module.pool.observeEvery)
+			c.waited, next = true, min(next, c.module.pool.observeEvery)
 		}
 		t.BeginShort()
 	}
@@ -165,6 +166,9 @@ func (c *call) wake() {
 		c.timer.Reset(min(c.module.pool.observeEvery, left))
 	case !c.late.IsZero() || left == 0:
 		c.stop()
+	case c.waited: // its own time has just begun
+		c.waited = false
+		c.timer.Reset(min(left, c.module.pool.grace))
 	case c.short && c.queue.clear(c):
 		c.short = false
 		c.task = c.module.pool.sched.Promote(c.module.plugin.Name, c.w.sched)

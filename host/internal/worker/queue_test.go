@@ -204,6 +204,28 @@ func TestALongCallDelaysNoOther(t *testing.T) {
 	q.end("warm", "hold door", "a", "b", "c")
 }
 
+// A call that has waited is looked at when it has just begun: it is not long yet, and those
+// after it stay.
+func TestACallThatWaitedIsNotLongAtOnce(t *testing.T) {
+	q := newQueue(t, time.Hour)
+	q.warm()
+	q.call(t.Context(), "hold "+q.door, patience, q.answered("hold "+q.door))
+	q.call(t.Context(), "a", patience, q.answered("a"))
+	q.m.pool.mu.Lock()
+	c := q.m.busy[0].queue.calls[0]
+	q.m.pool.mu.Unlock()
+	c.mu.Lock()
+	c.waited = true
+	c.mu.Unlock()
+	for _, want := range []int{2, 1} {
+		if c.wake(); q.length() != want {
+			t.Errorf("%d calls are in the queue, want %d", q.length(), want)
+		}
+	}
+	q.open()
+	q.end("warm", "hold door", "a")
+}
+
 // The first call sends an HTTP request: the calls after it go to another worker.
 func TestACallWithARequestDelaysNoOther(t *testing.T) {
 	q := newQueue(t, time.Hour)
