@@ -56,18 +56,7 @@ func (r *run) resume(history []Message, answers []tool.Result) phase {
 		}
 		history = history[:n-1]
 	}
-	for i, m := range history {
-		r.turn = max(r.turn, m.Turn)
-		if m.Role == RoleUser {
-			r.memory.question = i
-		}
-	}
-	question := ""
-	if len(history) > 0 {
-		question = history[r.memory.question].Text
-	}
-	r.setUp(history, r.memory.question, question)
-	r.emitStart()
+	r.reopen(history)
 	r.round.reply = &reply{}
 	for _, c := range Pending(history) {
 		o := outcome{call: c}
@@ -84,6 +73,22 @@ func (r *run) resume(history []Message, answers []tool.Result) phase {
 		return phaseAsk
 	}
 	return phaseFit
+}
+
+// reopen sets up the turn at the end of history.
+func (r *run) reopen(history []Message) {
+	for i, m := range history {
+		r.turn = max(r.turn, m.Turn)
+		if m.Role == RoleUser {
+			r.memory.question = i
+		}
+	}
+	question := ""
+	if len(history) > 0 {
+		question = history[r.memory.question].Text
+	}
+	r.setUp(history, r.memory.question, question)
+	r.emitStart()
 }
 
 // closePending answers calls of the turn before that have no results.

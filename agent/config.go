@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -123,6 +124,9 @@ type Config struct {
 	Raw bool
 	// Prefetch names tools that run on the question before the model is asked.
 	Prefetch []Prefetch
+	// Checkpoint receives how far a turn is: before the calls of a reply run, and when they
+	// have run. The turn goes on when it returns, and ends with its error. Nil: nothing receives it.
+	Checkpoint func(context.Context, Checkpoint) error
 	// Caller are tools that whoever asks runs. A reply that calls one ends the turn
 	// with ReasonToolCalls, and Loop.Resume goes on when their results are there.
 	// They are offered whatever EnableToolCalling and MaxToolCalls say. No name may

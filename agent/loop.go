@@ -61,7 +61,8 @@ type phase int
 const (
 	phaseAsk   phase = iota // make room, ask the model, read its reply
 	phaseParse              // decide what the reply means
-	phaseCall               // run the group of calls
+	phaseCall               // record the group of calls
+	phaseMake               // run it
 	phaseFit                // bring the results into the window
 	phaseEnd
 )
@@ -76,8 +77,12 @@ func (r *run) run(p phase) error {
 			p, err = r.parse()
 		case phaseCall:
 			p, err = r.callPhase()
+		case phaseMake:
+			p, err = r.makePhase()
 		case phaseFit:
-			p = r.fitPhase()
+			if p = r.fitPhase(); p != phaseEnd {
+				err = r.checkpoint()
+			}
 		}
 		if err != nil {
 			return err

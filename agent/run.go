@@ -49,6 +49,7 @@ type run struct {
 // memory is what the next request holds of the messages, and what it costs.
 type memory struct {
 	history   int             // index of the first message that is not of the history
+	saved     int             // index of the first message that no Checkpoint has
 	question  int             // index of the question
 	first     int             // index of the first message that is sent
 	tokens    []float64       // uncalibrated, by message; 0: not counted yet
@@ -122,14 +123,14 @@ func (r *run) place(history []Message, question string) {
 	r.turn++
 	r.setUp(history, len(history), question)
 	r.closePending()
-	r.memory.question = len(r.msgs)
+	r.memory.question, r.memory.saved = len(r.msgs), len(r.msgs)+1
 	r.add(Message{Role: RoleUser, Text: question, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
 }
 
 // setUp copies the history and decides the setup of the turn. The messages before
 // end are of earlier turns.
 func (r *run) setUp(history []Message, end int, question string) {
-	r.memory.history = len(history)
+	r.memory.history, r.memory.saved = len(history), len(history)
 	r.msgs = slices.Clone(history)
 	for i := range r.msgs {
 		r.msgs[i].Results = slices.Clone(r.msgs[i].Results)
@@ -204,11 +205,19 @@ func (r *run) callPhase() (phase, error) {
 		r.plan.advance(m.Text)
 		r.choice.called = true
 	}
-	own, bad := r.splitCallerCalls(m.Calls)
+	return phaseMake, nil
+}
+
+// makePhase runs the calls of the reply.
+func (r *run) makePhase() (phase, error) {
+	own, bad := r.splitCallerCalls(r.round.reply.calls)
 	if len(own) == 0 {
 		return r.suspend(), nil
 	}
-	var err error
+	err := r.checkpoint()
+	if err != nil {
+		return phaseEnd, err
+	}
 	r.round.outcomes, err = r.callAll(own, bad)
 	if err != nil {
 		r.round.pending = nil

@@ -12,7 +12,9 @@ import (
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // chat has the routes on which questions are asked.
@@ -116,23 +118,37 @@ func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn 
 	principal := access.Principal(r)
 	return c.resumable.Start(r.Context(), resume.Start{
 		Principal: principal, Locale: params.Language(r), Grace: c.grace,
-		Run: func(ctx context.Context, emit func(string, any)) (api.ChatEnd, error) {
+		Run: func(ctx context.Context, turn string, emit func(string, any)) (api.ChatEnd, error) {
+			ask.Turn = turn
 			return c.turns.Ask(ctx, principal, ask, nil, emit)
 		},
 	})
+}
+
+// takeOver goes on with a turn of a daemon that is gone.
+func (c *chat) takeOver(ctx context.Context, r store.Run) error {
+	if !r.Resumed {
+		return c.turns.GiveUp(ctx, r)
+	}
+	return c.resumable.Adopt(ctx, resume.Adopted{ID: r.Turn, Conversation: r.Scope.Conversation, Fence: r.Fence, Start: resume.Start{
+		Principal: r.Scope.Principal, Grace: c.grace, Locale: tool.En,
+		Run: func(ctx context.Context, _ string, emit func(string, any)) (api.ChatEnd, error) {
+			return c.turns.Continue(ctx, r, emit)
+		},
+	}})
 }
 
 // resumeChat sends the events of a turn after the last one that the client has read, or
 // all of the one that runs in a conversation.
 func (c *chat) resumeChat(w http.ResponseWriter, r *http.Request) error {
 	if id := r.URL.Query().Get("conversation_id"); id != "" && r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "" {
-		t, err := c.resumable.Running(access.Principal(r), id)
+		t, err := c.resumable.Running(r.Context(), access.Principal(r), id)
 		if err != nil {
 			return err
 		}
 		return t.Serve(w, r, 0)
 	}
-	t, n, err := c.resumable.Find(access.Principal(r), r.Header.Get("Last-Event-ID"))
+	t, n, err := c.resumable.Find(r.Context(), access.Principal(r), r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
@@ -156,15 +172,12 @@ func (c *chat) fits(w http.ResponseWriter, r *http.Request) error {
 // endChat ends a running turn and answers when the turn is stored. A turn that has ended
 // stays unchanged.
 func (c *chat) endChat(w http.ResponseWriter, r *http.Request) error {
-	t, _, err := c.resumable.Find(access.Principal(r), r.Header.Get("Last-Event-ID"))
+	t, _, err := c.resumable.Find(r.Context(), access.Principal(r), r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
-	t.End()
-	select {
-	case <-t.Ended():
-	case <-r.Context().Done():
-		return nil // the client has disconnected
+	if err := t.End(r.Context()); err != nil || r.Context().Err() != nil {
+		return err // nil: the client has disconnected
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/archives"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/lease"
 	"github.com/weirhost/weir/host/daemon/machine"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/models"
@@ -64,6 +65,7 @@ type Daemon struct {
 	sessions  *session.Sessions
 	scripts   *offer.Tools // nil: no scripts are run
 	runs      *scripts.Scripts
+	leases    *lease.Keeper // nil: the database has one daemon
 }
 
 // New makes a Daemon; it starts nothing.
@@ -126,13 +128,22 @@ func New(cfg Config) (*Daemon, error) {
 			Taken: func(name string) bool { _, ok := cfg.Host.Tool(name); return ok },
 			Runs:  d.runs.Runs, Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
 	}
+	var table resume.Table
+	if d.store.Shared() {
+		table = d.store
+		d.leases = lease.New(lease.Config{Store: d.store, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run) {
+			if err := d.chat.takeOver(context.Background(), r); err != nil {
+				d.log.Error("a turn of a daemon that is gone cannot go on", "turn", r.Turn, "error", err)
+			}
+		}})
+	}
 	d.turns = turns.New(turns.Config{
-		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Known: d.knows,
+		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Leases: d.leases, Metrics: d.metrics, Known: d.knows,
 		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
 	d.runs.Turns = d.turns
 	beat := func() time.Duration { return d.beat }
-	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }})
+	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }, Table: table, Left: turns.ErrLeft})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
 	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Book: cfg.Book, Read: cfg.Grants, Add: cfg.Grant}
@@ -148,6 +159,9 @@ func New(cfg Config) (*Daemon, error) {
 		d.mcp.shared = &sharedSessions{store: d.store}
 	}
 	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, d.now)
+	if d.leases != nil {
+		return d, d.leases.Start(context.Background())
+	}
 	return d, nil
 }
 
@@ -175,6 +189,14 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.calls.Flush()
 	defer d.meter.Flush()
 	defer d.mcp.server.Close()
+	if d.leases != nil {
+		d.leases.Rest()
+		defer func() {
+			if err := d.leases.Stop(context.WithoutCancel(ctx)); err != nil {
+				d.log.Warn("the other daemons take this one for alive a moment longer", "error", err)
+			}
+		}()
+	}
 	d.admission.Close()
 	d.approvals.Close()
 	d.resumable.Stop(false)

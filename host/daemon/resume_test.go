@@ -432,7 +432,7 @@ func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 	s := newServer(t, m)
 	c := s.connect(`{"message":"Hi","resume":true}`, "")
 	c.until(api.EventBudget)
-	running, _, err := s.daemon.resumable.Find("local", c.last)
+	running, _, err := s.daemon.resumable.Find(t.Context(), "local", c.last)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -380,7 +380,7 @@ func (x *run) recall(row journal.Want) error {
 		return x.take(answered{Answer: r.Answer, want: w, made: r.Made, origin: r.Origin})
 	case w.begun && x.store.repeats(w.Tool) == Once:
 		x.flying++
-		a := x.refuse(answered{Answer: scriptvm.Answer{ID: w.ID}, want: w, made: Made{Tool: w.Tool}}, unknownOutcome(w.Tool))
+		a := x.refuse(answered{Answer: scriptvm.Answer{ID: w.ID}, want: w, made: Made{Tool: w.Tool}}, UnknownOutcome(w.Tool))
 		return x.take(a)
 	case row.Question != nil && row.Verdict == nil:
 		w.parked, w.landed, w.asked = true, true, true
@@ -400,7 +400,8 @@ func (x *run) resumed() []*want {
 	return again
 }
 
-func unknownOutcome(name string) *tool.Error {
+// UnknownOutcome returns the error of a call of a tool that began in a process that ended.
+func UnknownOutcome(name string) *tool.Error {
 	return tool.Errorf(tool.OutcomeUnknown, "find out whether it has happened before you call it again", "weir was stopped while %s ran, and what came of it is not known", name)
 }
 

@@ -88,7 +88,8 @@ type ChatStart struct {
 }
 
 // Missed replaces events that the daemon no longer stores: their number, and the
-// whole answer before the events that follow.
+// whole answer before the events that follow. The number is 0 when another daemon goes on
+// with the answer: what the client has of the text since is asked of the model again.
 type Missed struct {
 	Events int    `json:"events"`
 	Text   string `json:"text"`

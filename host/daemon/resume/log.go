@@ -26,6 +26,7 @@ type log struct {
 	spared int         // bytes of kept
 	last   int         // number of the last event
 	closed bool
+	lost   bool            // another daemon has the events that follow
 	text   strings.Builder // the part of the answer in events that the log has dropped
 	change chan struct{}   // closed and replaced at each change
 }
@@ -75,6 +76,21 @@ func (l *log) close() {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.notify()
+}
+
+// lose marks that the events which follow are another daemon's.
+func (l *log) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost, l.closed = true, true
+	l.notify()
+}
+
+// isLost reports whether lose was called.
+func (l *log) isLost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
 }
 
 func (l *log) notify() {

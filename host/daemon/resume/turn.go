@@ -22,8 +22,10 @@ type Turn struct {
 	locale    tool.Locale // of errors
 	grace     time.Duration
 	cancel    context.CancelFunc
+	leave     context.CancelFunc // cancels the turn so that another daemon goes on with it
 	config    Config
-	log       *log
+	log       *log          // nil: another daemon runs the turn
+	batch     *batcher      // nil: the events are in the log alone
 	failed    error         // why the turn did not begin; read it after log is closed
 	ended     chan struct{} // closed when the turn has ended and is stored
 
@@ -50,9 +52,22 @@ func (t *Turn) HasReader() bool {
 	return len(t.readers) > 0
 }
 
-// End cancels the turn for its client. The stream then has no error event: the client
-// wanted the end. A turn that has ended stays unchanged.
-func (t *Turn) End() {
+// End cancels the turn for its client, and returns when the turn is stored, or ctx ends. The
+// stream then has no error event: the client wanted the end. A turn that has ended stays
+// unchanged.
+func (t *Turn) End(ctx context.Context) error {
+	if t.log == nil {
+		return t.endElsewhere(ctx)
+	}
+	t.end()
+	select {
+	case <-t.ended:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (t *Turn) end() {
 	t.mu.Lock()
 	t.ending = true
 	t.mu.Unlock()
@@ -85,16 +100,20 @@ func (t *Turn) attach(ctx context.Context) (_ context.Context, detach func()) {
 			return
 		}
 		if t.readers = slices.Delete(t.readers, i, i+1); len(t.readers) == 0 && !t.over {
-			t.expiry = time.AfterFunc(t.grace, t.cancel)
+			t.expiry = time.AfterFunc(t.grace, t.expire)
 		}
 	}
 }
 
-// stop cancels the turn if no connection reads it, or always if all is true.
+// stop cancels the turn if no connection reads it, or always if all is true. Where daemons
+// share a database, another one goes on with it.
 func (t *Turn) stop(all bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if all || len(t.readers) == 0 {
+		if t.batch != nil {
+			t.leave()
+		}
 		t.cancel()
 	}
 }
@@ -111,7 +130,21 @@ func (t *Turn) emit(name string, data any) {
 	if p, ok := data.(*api.TextPiece); ok && name == api.EventText {
 		text = p.Text
 	}
-	t.log.add(func(n int) []byte { return sse.Frame(t.eventID(n), name, data) }, text, !slices.Contains(passing, name))
+	add := t.log.add
+	if t.batch != nil {
+		add = t.batch.add
+	}
+	add(func(n int) []byte { return sse.Frame(t.eventID(n), name, data) }, text, !slices.Contains(passing, name))
+}
+
+// began reports whether the turn has an event.
+func (t *Turn) began() bool {
+	if t.batch == nil {
+		return !t.log.empty()
+	}
+	t.batch.mu.Lock()
+	defer t.batch.mu.Unlock()
+	return t.batch.last > 0
 }
 
 // finish adds the last events. An error before the first event becomes the answer of the
@@ -119,18 +152,32 @@ func (t *Turn) emit(name string, data any) {
 func (t *Turn) finish(end api.ChatEnd, err error) {
 	t.mu.Lock()
 	t.over = true
-	wanted := t.ending && errors.Is(err, context.Canceled)
+	wanted := (t.ending || t.batch != nil) && errors.Is(err, context.Canceled)
 	if t.expiry != nil {
 		t.expiry.Stop()
 	}
 	t.mu.Unlock()
-	if err != nil && t.log.empty() {
+	closes := false
+	if t.batch != nil {
+		defer func() {
+			t.batch.end(closes)
+			t.log.close()
+		}()
+	}
+	switch {
+	case t.batch != nil && errors.Is(err, t.config.Left):
+		t.log.lose()
+		return
+	case err != nil && !t.began():
 		t.failed = err
-	} else {
+	default:
 		if err != nil && !wanted {
 			t.emit(api.EventError, t.config.Problem(t.locale, err))
 		}
 		t.emit(api.EventEnd, end)
+		if closes = true; t.batch != nil {
+			return // which closes the log after the last event
+		}
 	}
 	t.log.close()
 }
@@ -139,6 +186,9 @@ func (t *Turn) finish(end api.ChatEnd, err error) {
 // It opens the stream at the first event; before that, it returns the error of a turn
 // that could not begin, and cancels a turn whose client disconnects.
 func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
+	if t.log == nil {
+		return t.serveElsewhere(w, r, n)
+	}
 	ctx, detach := t.attach(r.Context())
 	defer detach()
 	ctx, cancel := context.WithCancel(ctx)
@@ -148,7 +198,7 @@ func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
 			t.cancel() // the client knows no event to resume from
 			return nil
 		}
-		if t.log.empty() {
+		if t.log.empty() && !t.log.isLost() {
 			return t.failed
 		}
 	}
@@ -160,6 +210,10 @@ func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
 		raw, last, missed, closed, err := t.log.next(ctx, n)
 		if err != nil {
 			return nil // the client has disconnected, or too many connections read
+		}
+		if t.batch != nil && (missed != nil || t.log.isLost()) { // the table has all events
+			t.follow(ctx, s, n)
+			return nil
 		}
 		if missed != nil {
 			writeEvents(s, missed.raw)

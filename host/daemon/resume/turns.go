@@ -10,6 +10,7 @@ package resume
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -20,7 +21,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -41,6 +44,10 @@ type Config struct {
 	Heartbeat func() time.Duration
 	// Problem returns an error as clients receive it, in their language.
 	Problem func(tool.Locale, error) *api.Problem
+	// Table keeps the events where daemons share a database; nil: memory does. Left is the
+	// error of a turn that goes on in another process, and what ends a turn so that it does.
+	Table Table
+	Left  error
 }
 
 // Turns are the turns that clients can resume. Create it with New. It is safe for
@@ -70,18 +77,28 @@ type Start struct {
 	// Grace is how long the turn runs without a reader.
 	Grace time.Duration
 	// Run runs the turn. It must not panic, and must return soon after its context ends.
-	Run func(ctx context.Context, emit func(name string, data any)) (api.ChatEnd, error)
+	// turn is the id of the turn.
+	Run func(ctx context.Context, turn string, emit func(name string, data any)) (api.ChatEnd, error)
 }
 
 // Start starts a turn. It has the values of ctx, but does not end with it.
 func (ts *Turns) Start(ctx context.Context, s Start) *Turn {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	t := &Turn{id: uuid.NewString(), principal: s.Principal, locale: s.Locale, grace: s.Grace, cancel: cancel, config: ts.config, log: newLog(logBytes), ended: make(chan struct{})}
+	return ts.start(ctx, s, uuid.NewString(), 0, 1)
+}
+
+func (ts *Turns) start(ctx context.Context, s Start, id string, last int, fence int64) *Turn {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	cancel := func() { end(nil) }
+	t := &Turn{id: id, principal: s.Principal, locale: s.Locale, grace: s.Grace, cancel: cancel, leave: func() { end(ts.config.Left) }, config: ts.config, log: newLog(logBytes), ended: make(chan struct{})}
+	t.log.last = last
+	if ts.config.Table != nil {
+		t.batch = newBatcher(ctx, ts.config.Table, id, fence, t.log)
+	}
 	ts.add(t)
 	go func() {
 		defer cancel()
 		defer close(t.ended)
-		end, err := s.Run(ctx, func(name string, data any) {
+		end, err := s.Run(ctx, id, func(name string, data any) {
 			t.emit(name, data)
 			if start, ok := data.(api.ChatStart); ok { // after its event: who joins reads that
 				ts.begin(t, start.Conversation)
@@ -96,13 +113,21 @@ func (ts *Turns) Start(ctx context.Context, s Start) *Turn {
 
 // Find returns the turn of an event and the event's number in the turn. It returns the
 // same problem, with status 404, for an unknown event and for another principal's.
-func (ts *Turns) Find(principal, event string) (*Turn, int, error) {
+func (ts *Turns) Find(ctx context.Context, principal, event string) (*Turn, int, error) {
 	if event == "" {
 		return nil, 0, api.Problemf(http.StatusBadRequest, "no_event", "send the header Last-Event-ID with the id of the last event that was read, or POST a question", "the request names no stream")
 	}
 	at := max(strings.LastIndexByte(event, '-'), 0)
 	n, err := strconv.Atoi(strings.TrimPrefix(event[at:], "-"))
 	t, ok := ts.find(principal, event[:at])
+	if (!ok || t.log.isLost()) && err == nil {
+		switch other, err := ts.elsewhere(ctx, principal, event[:at], n); {
+		case err == nil:
+			return other, n, nil
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, 0, err
+		}
+	}
 	if !ok || err != nil || n < 0 || n > t.log.number() { // the client cannot have read a later event
 		return nil, 0, api.Problemf(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
 			"there is no stream with the event %q", api.Clip(event, 80))
@@ -113,14 +138,31 @@ func (ts *Turns) Find(principal, event string) (*Turn, int, error) {
 // Running returns the turn that runs in a conversation, for a client that has not read
 // its events. It returns the same problem, with status 404, if none runs and for another
 // principal's conversation.
-func (ts *Turns) Running(principal, id string) (*Turn, error) {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if t, ok := ts.running[conversation{principal, id}]; ok {
+func (ts *Turns) Running(ctx context.Context, principal, id string) (*Turn, error) {
+	if t := ts.runs(principal, id); t != nil {
 		return t, nil
+	}
+	if ts.config.Table != nil {
+		turn, err := ts.config.Table.RunOf(ctx, archive.Scope{Principal: principal, Conversation: id})
+		if err == nil {
+			return ts.elsewhere(ctx, principal, turn, 0)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
 	}
 	return nil, api.Problemf(http.StatusNotFound, "no_turn", "read the conversation: the answer is there if it has ended; only a question that was sent with \"resume\": true can be joined",
 		"no answer to join is running in the conversation %q", api.Clip(id, 80))
+}
+
+// runs returns the turn that runs here in a conversation; nil: none does.
+func (ts *Turns) runs(principal, id string) *Turn {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t := ts.running[conversation{principal, id}]; t != nil && !t.log.isLost() {
+		return t
+	}
+	return nil
 }
 
 // begin records the conversation of a turn that has begun.
@@ -173,7 +215,7 @@ func (ts *Turns) retire(t *Turn) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t.failed != nil { // its client receives the error, and no client has read an event
-		delete(ts.byID, t.id)
+		ts.forget(t)
 		return
 	}
 	ts.ended = append(ts.ended, t)
@@ -184,7 +226,7 @@ func (ts *Turns) retire(t *Turn) {
 	}
 	for len(ts.ended) > maxEnded || sum > maxEndedBytes && len(ts.ended) > 1 {
 		sum -= ts.ended[0].log.size()
-		delete(ts.byID, ts.ended[0].id)
+		ts.forget(ts.ended[0])
 		ts.ended = ts.ended[1:]
 	}
 	time.AfterFunc(keepFor, func() { ts.drop(t) })
@@ -204,7 +246,7 @@ func (ts *Turns) limitPrincipal(principal string) {
 			return false
 		}
 		count--
-		delete(ts.byID, x.id)
+		ts.forget(x)
 		return true
 	})
 }
@@ -212,6 +254,14 @@ func (ts *Turns) limitPrincipal(principal string) {
 func (ts *Turns) drop(t *Turn) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	delete(ts.byID, t.id)
+	ts.forget(t)
 	ts.ended = slices.DeleteFunc(ts.ended, func(x *Turn) bool { return x == t })
+}
+
+// forget removes a turn that clients cannot read any more. It may have been taken over again.
+// The caller holds ts.mu.
+func (ts *Turns) forget(t *Turn) {
+	if ts.byID[t.id] == t {
+		delete(ts.byID, t.id)
+	}
 }

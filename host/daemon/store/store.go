@@ -23,7 +23,7 @@ var (
 	ErrClosed   = sqlite.ErrClosed
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
 // Schema returns the tables of conversations and usage.
@@ -49,6 +49,7 @@ type Store struct {
 	admission, setRunning, endRunning, dropRunning            *sqlite.Statement
 	deleteFingerprints, insertFingerprint                     *sqlite.Statement
 	messages                                                  *sql.Stmt
+	runs                                                      runStatements
 
 	approvals signal.Signal // of changes of their table, where it is shared
 }
@@ -97,6 +98,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 	}
 	if err == nil {
 		s.messages, err = s.db.PrepareRead(ctx, messagesSQL)
+	}
+	if err == nil {
+		err = s.prepareRuns(ctx)
 	}
 	return s, sqlite.Wrap(ctx, "opening the conversations", err)
 }

@@ -13,17 +13,26 @@ import (
 // Begin creates the conversation c if it does not exist and appends messages, in one
 // commit, as a turn begins. Its errors are those of EnsureConversation; c needs an ID.
 func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error {
+	return s.BeginRun(ctx, c, msgs, -1, nil, "")
+}
+
+// BeginRun is Begin that adds a Run of a daemon, unless run is nil. A conversation in which a
+// turn runs already, or that has not had messages up to number had, is ErrBusy then.
+func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, had int, run *Run, owner string) error {
 	if c.Principal == "" || c.ID == "" {
 		return msg.Errorf("beginning a turn: it needs a principal and a conversation")
 	}
 	now := s.now()
-	return wrap(ctx, "beginning a turn", s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
+	err := s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
 		created, err := s.ensure(b, c, now)
 		if err != nil {
 			return err
 		}
 		if created {
-			return s.insert(b, c.ID, 1, msgs, now)
+			if err := s.insert(b, c.ID, 1, msgs, now); err != nil {
+				return err
+			}
+			return s.begin(b, c, run, owner)
 		}
 		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), c.ID, c.Principal); err != nil {
 			return err
@@ -32,8 +41,18 @@ func (s *Store) Begin(ctx context.Context, c Conversation, msgs []Message) error
 		if err != nil {
 			return err
 		}
-		return s.insert(b, c.ID, last+1, msgs, now)
-	}))
+		if run != nil && last != had {
+			return sqlite.Unchanged(ErrBusy)
+		}
+		if err := s.insert(b, c.ID, last+1, msgs, now); err != nil {
+			return err
+		}
+		return s.begin(b, c, run, owner)
+	})
+	if errors.Is(err, ErrBusy) || sqlite.IsTaken(err, "runs_conversation") {
+		return ErrBusy
+	}
+	return wrap(ctx, "beginning a turn", err)
 }
 
 // A Turn is everything that the end of a turn stores.
@@ -54,6 +73,9 @@ type Turn struct {
 	Orphans []string
 	// Trace is the report of the turn; nil: there is none. Its Scope is ignored.
 	Trace *Trace
+	// Run is the turn's, nil without one. Its Outcome is stored, until Close, or it is
+	// dropped if it is not Resumed. The context must be Fenced.
+	Run *Run
 }
 
 // TurnUsage is the tokens and the cost of one turn.
@@ -95,10 +117,22 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		if err := s.turnUsage(b, sc, t.Usage, now); err != nil {
 			return err
 		}
-		if err := s.log(b, t.Calls, now); err != nil || t.Fingerprints == nil {
+		if err := s.log(b, t.Calls, now); err != nil {
 			return err
 		}
-		return s.setFingerprints(b, sc, t.Fingerprints)
+		if t.Fingerprints != nil {
+			if err := s.setFingerprints(b, sc, t.Fingerprints); err != nil {
+				return err
+			}
+		}
+		switch r := t.Run; {
+		case r == nil:
+			return nil
+		case r.Resumed:
+			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
+		default:
+			return b.Run(s.runs.drop, r.Turn)
+		}
 	}))
 }
 

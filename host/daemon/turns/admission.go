@@ -173,6 +173,10 @@ func cutOff(ctx context.Context, err error) error {
 	if err == nil || context.Cause(ctx) != errStopped {
 		return err
 	}
+	return errGone()
+}
+
+func errGone() *api.Problem {
 	return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon stopped before the answer was complete")
 }
 

@@ -32,12 +32,7 @@ import (
 // before the first event. A panic becomes an error, so that the stream has an end, and a
 // turn that runs outside of a request does not end the daemon.
 func (s *Service) Ask(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(name string, data any)) (end api.ChatEnd, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.Logger.Error("a turn panicked", "panic", panics.Says(p), "stack", string(debug.Stack()))
-			end, err = api.ChatEnd{}, api.AsProblem(nil)
-		}
-	}()
+	defer s.recovered(&end, &err)
 	done, err := s.Begin(ctx, principal, ask.Message)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -58,6 +53,14 @@ func (s *Service) Ask(ctx context.Context, principal string, ask Question, histo
 	return s.answer(ctx, principal, ask, history, emit)
 }
 
+// recovered makes a panic an error.
+func (s *Service) recovered(end *api.ChatEnd, err *error) {
+	if p := recover(); p != nil {
+		s.Logger.Error("a turn panicked", "panic", panics.Says(p), "stack", string(debug.Stack()))
+		*end, *err = api.ChatEnd{}, api.AsProblem(nil)
+	}
+}
+
 // answer runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
 func (s *Service) answer(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
@@ -74,19 +77,42 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 		return api.ChatEnd{}, err
 	}
 	defer leave()
+	if t.run, err = t.lasts(); err != nil {
+		return api.ChatEnd{}, err
+	}
+	return t.answer(ctx, history)
+}
+
+// answer runs the turn, which is admitted, and stores it.
+func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd, error) {
+	s := t.s
 	ctx, release := s.Admission.until(ctx)
 	defer release()
 	if err := t.unmoved(ctx); err != nil {
 		return api.ChatEnd{}, err
 	}
-	session := s.Host.Session(host.Principal(principal), t.scope.Conversation)
+	ctx, release = t.run.hold(ctx)
+	defer release()
+	session := s.Host.Session(host.Principal(t.scope.Principal), t.scope.Conversation)
 	if person := t.person(); person != nil {
 		session = session.Asking(person)
 	}
 	session = session.Reporting(t.progress).InThread(t.ask.Thread)
-	given, err := t.open(ctx, session, &history)
+	var given []tool.Result
+	var err error
+	goesOn := t.run != nil && t.run.Fence > 1
+	if goesOn {
+		history, err = t.goOn(ctx)
+	} else {
+		given, err = t.open(ctx, session, &history)
+	}
 	if err != nil {
 		return api.ChatEnd{}, err
+	}
+	defer t.run.close(ctx)
+	ctx = t.run.fenced(ctx)
+	if t.run != nil {
+		session, t.prof.Agent.Checkpoint = session.Beginning(t.run.began), t.run.checkpoint
 	}
 	if len(t.ask.Spoken) == 0 {
 		t.ask.Spoken = Visible(history)
@@ -103,10 +129,21 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	}
 	var out agent.Turn
 	var runErr error
-	if ask.Message == "" {
+	had := len(history)
+	switch {
+	case goesOn:
+		if runErr = t.announce(ctx, history); runErr != nil {
+			return api.ChatEnd{}, runErr
+		}
+		had = len(t.stored) - 1
+		out, runErr = loop.Continue(ctx, history, t.run.last, t.run.lost)
+	case t.ask.Message == "":
 		out, runErr = loop.Resume(ctx, history, given)
-	} else {
-		out, runErr = loop.Run(ctx, history, ask.Message)
+	default:
+		out, runErr = loop.Run(ctx, history, t.ask.Message)
+	}
+	if t.run.left(ctx, runErr) {
+		return api.ChatEnd{}, ErrLeft
 	}
 	runErr = cutOff(ctx, runErr)
 	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
@@ -118,7 +155,9 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	}
 	remarkFailure(out.Messages, runErr)
 	// What happened is stored even when the client has gone.
-	if err := t.store(context.WithoutCancel(ctx), out, len(history)); err != nil {
+	if err := t.store(context.WithoutCancel(ctx), out, had, runErr); errors.Is(err, store.ErrFenced) {
+		return api.ChatEnd{}, ErrLeft
+	} else if err != nil {
 		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
 		t.end.Unsaved = true
 		if errors.Is(err, archive.ErrUnreachable) {

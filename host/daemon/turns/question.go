@@ -2,6 +2,9 @@ package turns
 
 import (
 	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -12,6 +15,9 @@ import (
 // A Question is what begins a turn: an Ask, and what a client of /v1 adds to it.
 type Question struct {
 	api.Ask
+	// Turn is the id of the turn, whose events are kept where daemons share a database; empty:
+	// none are.
+	Turn string
 	// Spoken are the messages that the client sent before the question.
 	Spoken []Said
 	// Mark is the mark of the conversation that Spoken was found as; empty: the
@@ -74,4 +80,37 @@ func (a Answer) Result() tool.Result {
 	text := limit.Normalise([]byte(a.Text))
 	chars, lines := limit.Count(text)
 	return tool.Result{CallID: a.CallID, Tool: a.Tool, Shown: tool.View{Text: text, TotalChars: chars, TotalLines: lines}}.WithWhole(text)
+}
+
+// maxTitle bounds a title that is made from a question, in characters.
+const maxTitle = 60
+
+// Title returns the title of a new conversation: the first line of its first question.
+func Title(history []agent.Message, question string) string {
+	for _, m := range history {
+		if m.Role == agent.RoleUser && strings.TrimSpace(m.Text) != "" {
+			question = m.Text
+			break
+		}
+	}
+	title := CleanTitle(FirstLine(question))
+	if title == "" {
+		title = CleanTitle(question)
+	}
+	return api.Clip(title, maxTitle)
+}
+
+// CleanTitle returns a text as one line of visible characters, safe for lists, terminals
+// and web pages.
+func CleanTitle(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.Join(strings.Fields(s), " ")
 }

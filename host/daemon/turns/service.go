@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
+	"github.com/weirhost/weir/host/daemon/lease"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -31,13 +32,15 @@ import (
 )
 
 // Config is everything a Service needs. All fields are required, but
-// Scripts.
+// Scripts and Leases.
 type Config struct {
 	Host      *host.Host
 	Store     *store.Store
 	Setup     *setup.Current
 	Admission *Admission
 	Meter     *usage.Meter
+	// Leases are the turns that this daemon owns; nil: the store has one daemon.
+	Leases *lease.Keeper
 	// Metrics count turns, calls and requests to models. Known reports whether a tool
 	// of that name exists.
 	Metrics *telemetry.Metrics

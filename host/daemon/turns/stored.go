@@ -1,9 +1,11 @@
 package turns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,14 +84,22 @@ func (t *turn) messages(ctx context.Context) ([]store.Message, error) {
 
 // save appends what the turn begins with.
 func (t *turn) save(ctx context.Context, add []agent.Message) error {
-	if len(add) == 0 {
+	if len(add) == 0 && t.run == nil {
 		return nil
 	}
 	rows := t.rows(add)
-	err := t.s.Store.Begin(ctx, t.conversation(), rows)
+	var err error
+	if t.run == nil {
+		err = t.s.Store.Begin(ctx, t.conversation(), rows)
+	} else {
+		err = t.s.Store.BeginRun(ctx, t.conversation(), rows, lastSeq(t.stored), t.run.Run, t.run.keep.ID())
+	}
+	if errors.Is(err, store.ErrBusy) {
+		return busyProblem()
+	}
 	if errors.Is(err, archive.ErrFull) { // to answer without a memory of it is better than not to answer
 		t.s.Logger.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
-		t.unsaved = true
+		t.unsaved, t.run = true, nil
 		return nil
 	}
 	t.stored = append(t.stored, rows...)
@@ -117,13 +127,13 @@ func (t *turn) conversation() store.Conversation {
 // store writes the outcome of the turn in one commit: the new and changed messages, the
 // call log, and the fingerprints of the conversation. It deletes archived results without
 // a reference: the conversation itself contains their full text.
-func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
+func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error) error {
 	from := min(out.From, had, len(t.stored))
 	if q := from; q == had && len(t.stored) > had && out.Messages[q].Role == agent.RoleUser && out.Messages[q].Remarks == nil {
 		from++ // the store has the question already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out)}
+	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -132,7 +142,11 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int) error {
 			return err
 		}
 	}
-	return t.s.Store.Finish(ctx, t.scope, change)
+	err := t.s.Store.Finish(ctx, t.scope, change)
+	if t.run != nil && err == nil {
+		t.run.ended = true
+	}
+	return err
 }
 
 // sums are what the turn took.
@@ -190,6 +204,13 @@ func lastTurn(ms []agent.Message) int {
 	return ms[len(ms)-1].Turn
 }
 
+func lastSeq(rows []store.Message) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[len(rows)-1].Seq
+}
+
 func lastStoredTurn(rows []store.Message) int {
 	if len(rows) == 0 {
 		return 0
@@ -205,4 +226,58 @@ func (t *turn) traced() *store.Trace {
 		return nil
 	}
 	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
+}
+
+// goOn reads how far a turn is, and returns its messages.
+func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
+	if t.stored, err = t.messages(ctx); err != nil {
+		return nil, err
+	}
+	if history, err = Messages(t.stored); err != nil {
+		return nil, err
+	}
+	if len(history) == 0 || history[len(history)-1].Role != agent.RoleUser {
+		return nil, fmt.Errorf("the question of the turn %s is not stored", t.run.Turn)
+	}
+	sent := ""
+	for _, body := range t.run.Steps {
+		var s step
+		if err := json.Unmarshal(body, &s); err != nil {
+			return nil, err
+		}
+		history = append(history, s.Added...)
+		t.calls.Rows, t.end.Results = append(t.calls.Rows, s.Calls...), append(t.end.Results, s.Results...)
+		for _, id := range s.Told {
+			t.told[id] = true
+		}
+		sent, t.run.last = s.Sent, s.Checkpoint
+	}
+	t.run.calls, t.run.results = len(t.calls.Rows), len(t.end.Results)
+	t.end.Conversation = t.scope.Conversation
+	t.sent = &sent
+	return history, nil
+}
+
+// announce tells the client how far the turn is that goes on: it drops the text that it has
+// got since.
+func (t *turn) announce(ctx context.Context, history []agent.Message) error {
+	list, _, err := t.s.Store.EventsAfter(ctx, t.scope.Principal, t.run.Turn, 0)
+	if err != nil {
+		return err
+	}
+	var shown []byte
+	for _, e := range list {
+		shown = append(shown, e.Data...)
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	t.stream.Goes(*t.sent)
+	for _, c := range agent.Pending(history) {
+		id, _ := json.Marshal(c.ID) // a text
+		if !bytes.Contains(shown, slices.Concat([]byte(`"id":`), id)) {
+			t.emit(api.EventCall, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args})
+		}
+	}
+	return nil
 }

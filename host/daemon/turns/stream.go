@@ -22,6 +22,7 @@ type Stream struct {
 	// Limits returns the tools by the limit that decides, for an agent's limit.
 	Limits func(chars int) []plugin.LimitGroup
 
+	goesOn bool            // the client has the start of the turn
 	text   strings.Builder // of all text events
 	locale tool.Locale     // of the question
 }
@@ -38,11 +39,21 @@ func (s *Stream) Reasoning(text string) { s.Emit(api.EventThought, &api.TextPiec
 // Sent returns the whole text that the stream has sent.
 func (s *Stream) Sent() string { return s.text.String() }
 
+// Goes says that the turn goes on which the client knows: what it has of the answer becomes
+// the text.
+func (s *Stream) Goes(text string) {
+	s.goesOn = true
+	s.text.WriteString(text)
+	s.Emit(api.EventMissed, api.Missed{Text: text})
+}
+
 // Observe implements Observer.
 func (s *Stream) Observe(e agent.Event) {
 	switch e := e.(type) {
 	case agent.TurnStart:
-		s.locale = e.Locale
+		if s.locale = e.Locale; s.goesOn {
+			return
+		}
 		s.Emit(api.EventStart, api.ChatStart{
 			Conversation: s.Conversation, Turn: e.Turn, Model: s.Model, Mode: e.Mode, Simulated: s.Simulated,
 			Window: e.Window, Limit: e.Limit, Why: msg.In(e.Locale, e.Why), Limits: s.Limits(e.Limit), Locale: e.Locale, Resumable: s.Resumable, Began: s.Began,

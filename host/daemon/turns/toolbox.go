@@ -44,6 +44,11 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	ctx, ran := t.spans.StartCall(ctx, c)
 	defer ran()
 	if t.scripts.has(c.Tool) {
+		if run := t.scripts.t.run; run != nil {
+			if err := run.began(ctx, c); err != nil {
+				return tool.Result{}, err
+			}
+		}
 		return t.scripts.call(ctx, t, c)
 	}
 	return t.Session.Call(ctx, c)

@@ -7,6 +7,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/lease"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -31,6 +32,8 @@ type turn struct {
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
+	run     *lasting          // nil: the database has one daemon
+	sent    *string           // the text that the client has of a turn that goes on here
 	told    map[string]bool   // uuids that the client has received
 	decided sync.Map          // call id → *tool.Approval, of the calls that asked a person
 	format  map[string]string // call id → format
@@ -51,4 +54,41 @@ func (t *turn) locale() tool.Locale { return t.s.Setup.Locale(t.scope.Principal,
 // metered returns the turn's model, counted for the turn's principal.
 func (t *turn) metered() agent.Model {
 	return t.s.metered(t.model, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
+}
+
+// A lasting is what a turn keeps in a database that daemons share, so that another one can
+// go on with it. A nil one keeps nothing.
+type lasting struct {
+	*store.Run
+	t     *turn
+	keep  *lease.Keeper
+	ended bool // its end is stored
+	// calls and results are how many of the turn's are in its steps.
+	calls, results int
+	last           agent.Checkpoint // of those before the daemon took it over
+}
+
+// progressPause is how long a call's next report of progress must wait, but for
+// the last one.
+const progressPause = 100 * time.Millisecond
+
+// A pacer lets one report of each call through at a time. It is safe for
+// concurrent use.
+type pacer struct {
+	mu   sync.Mutex
+	last map[string]time.Time // by call
+}
+
+// may reports whether a report of this call is due.
+func (p *pacer) may(call string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last, ok := p.last[call]; ok && now.Sub(last) < progressPause {
+		return false
+	}
+	if p.last == nil {
+		p.last = map[string]time.Time{}
+	}
+	p.last[call] = now
+	return true
 }

@@ -27,9 +27,10 @@ const (
 
 // A Server is a database that a URL names.
 type Server struct {
-	// Write has one connection, and Read several.
-	Write, Read *sql.DB
-	cfg         *pgx.ConnConfig
+	// Write has one connection, and Read several. Beside has one for statements that change
+	// something and wait for no transaction of Write.
+	Write, Read, Beside *sql.DB
+	cfg                 *pgx.ConnConfig
 }
 
 // Open returns the database of a URL, postgres://USER:PASSWORD@HOST/DATABASE. It does not
@@ -59,7 +60,7 @@ func Open(url string, readers int, shared bool) (*Server, error) {
 	if shared {
 		own = nil
 	}
-	return &Server{open(1, true, own), open(readers, false, nil), cfg}, nil
+	return &Server{open(1, true, own), open(readers, false, nil), open(1, false, nil), cfg}, nil
 }
 
 var (
@@ -271,6 +272,7 @@ const (
 	Other       Fault = iota
 	Unreachable       // there is no connection, it broke, or another process has the database
 	Full              // the disk is full, or the database may not be written
+	Zero              // a statement divided by zero
 )
 
 const (
@@ -287,6 +289,8 @@ func FaultOf(err error) (f Fault, ok bool) {
 			return Unreachable, true
 		case class == "53" || pg.Code == "25006":
 			return Full, true
+		case pg.Code == "22012":
+			return Zero, true
 		}
 		return Other, true
 	}
@@ -297,4 +301,13 @@ func FaultOf(err error) (f Fault, ok bool) {
 		return Unreachable, true
 	}
 	return Other, false
+}
+
+// Taken returns the unique index that has the values of a row already; empty: the error is
+// another one.
+func Taken(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "23505" {
+		return pg.ConstraintName
+	}
+	return ""
 }

@@ -112,6 +112,15 @@ func (db *DB) Commit(ctx context.Context, bytes int, run func(*Batch) error) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if g := guardOf(ctx); g != nil {
+		write := run
+		run = func(b *Batch) error {
+			if err := b.Run(g.stmt, g.args...); err != nil {
+				return err
+			}
+			return write(b)
+		}
+	}
 	j := &job{run: run, bytes: bytes, done: make(chan signal, 1)}
 	if !db.queue.enqueue(j) {
 		var got signal
@@ -204,9 +213,35 @@ func (db *DB) Transact(ctx context.Context, run func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	if g := guardOf(ctx); g != nil {
+		if _, err := tx.Stmt(g.stmt.stmt).Exec(g.args...); err != nil {
+			_ = tx.Rollback() // the first error matters more
+			return err
+		}
+	}
 	if err := run(tx); err != nil {
 		_ = tx.Rollback() // the first error matters more
 		return err
 	}
 	return tx.Commit()
+}
+
+// A guard is a statement that begins each write of a context.
+type guard struct {
+	stmt *Statement
+	args []any
+}
+
+type guardKey struct{}
+
+// Guarded returns a context whose writes are made only if a statement, which runs before
+// each in its transaction, does not divide by zero; otherwise they return ErrFenced. The
+// statement has no effect.
+func Guarded(ctx context.Context, s *Statement, args ...any) context.Context {
+	return context.WithValue(ctx, guardKey{}, &guard{s, args})
+}
+
+func guardOf(ctx context.Context) *guard {
+	g, _ := ctx.Value(guardKey{}).(*guard)
+	return g
 }

@@ -52,8 +52,10 @@ type DB struct {
 	kind  kind
 	write *sql.DB // one connection
 	read  *sql.DB // several connections, query_only
-	queue commitQueue
-	wakes wakes
+	// beside has one connection to PostgreSQL that waits for no lock of a write.
+	beside *sql.DB
+	queue  commitQueue
+	wakes  wakes
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close
@@ -141,7 +143,7 @@ func (db *DB) Close() error {
 		}
 		db.mu.Unlock()
 		// The writer closes last, because the last connection removes the log file.
-		for _, pool := range []*sql.DB{db.read, db.write} {
+		for _, pool := range []*sql.DB{db.read, db.beside, db.write} {
 			if pool != nil {
 				errs = append(errs, pool.Close())
 			}

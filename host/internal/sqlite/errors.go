@@ -30,6 +30,9 @@ var (
 	ErrFull = msg.Errorf("the archive cannot be written")
 	// ErrUnreachable is the error of PostgreSQL while there is no connection to it.
 	ErrUnreachable = msg.Errorf("the database cannot be reached")
+	// ErrFenced is the error of a write whose context is Guarded, and whose turn another
+	// daemon has taken over.
+	ErrFenced = msg.Errorf("another daemon has taken over")
 
 	errInUse = msg.Errorf("%w: another weir writes to it; give each its own database, or its own search_path", ErrUnreachable)
 	errURL   = msg.Errorf("[store] url is not valid, or its variable is not set; write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
@@ -73,6 +76,10 @@ func unreachable(err error) bool {
 	return ok && f == postgres.Unreachable
 }
 
+// IsTaken reports whether an error says that a row of PostgreSQL has the values of a unique
+// index already.
+func IsTaken(err error, index string) bool { return postgres.Taken(err) == index }
+
 // classify returns the error of this package that a code of SQLite or PostgreSQL means,
 // nil if there is none.
 func classify(err error) error {
@@ -83,6 +90,8 @@ func classify(err error) error {
 				return errInUse
 			}
 			return msg.Errorf("%w: %v", ErrUnreachable, err)
+		case postgres.Zero:
+			return ErrFenced
 		case postgres.Full:
 			return msg.Errorf("%w: %v", ErrFull, err)
 		}

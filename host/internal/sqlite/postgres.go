@@ -25,7 +25,7 @@ func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) 
 	if err != nil {
 		return errURL
 	}
-	db.write, db.read = server.Write, server.Read
+	db.write, db.read, db.beside = server.Write, server.Read, server.Beside
 	for _, s := range schemas {
 		if o.ReadOnly {
 			err = s.current(ctx, db)
@@ -68,6 +68,16 @@ func (s Schema) current(ctx context.Context, db *DB) error {
 		return msg.Errorf("the tables of the database are not those of this weir: start weir once")
 	}
 	return s.refuse(version)
+}
+
+// Beside runs one statement in PostgreSQL that waits for no other write, and returns how many
+// rows it changed. What it changes may change within transactions.
+func (db *DB) Beside(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	res, err := db.beside.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // Ping returns an error if PostgreSQL does not answer. The connection that writes may be

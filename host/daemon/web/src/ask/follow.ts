@@ -78,8 +78,10 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
   "chat.missed"({ turn }, d) {
     // The whole text takes the place of its pieces: what came between them is gone.
     turn.parts.value = turn.parts.value.filter((p) => p.kind !== "text");
-    turn.note(() => t("missed", { n: num(d.events) }));
-    cutShort(t("missed", { n: num(d.events) }));
+    if (d.events) { // none are missed when another daemon goes on with the answer
+      turn.note(() => t("missed", { n: num(d.events) }));
+      cutShort(t("missed", { n: num(d.events) }));
+    }
     if (d.text) turn.write("text", d.text);
   },
   "chat.end"({ c, turn }, d) {

@@ -1,0 +1,267 @@
+package resume
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/store"
+)
+
+// A Table keeps the events of turns where daemons share a database, so that each can send
+// those of all: a *store.Store. Its functions that write to a turn need the turn's own
+// context.
+type Table interface {
+	AddEvents(ctx context.Context, turn string, first, last int, data []byte, closes bool) error
+	EventsAfter(ctx context.Context, principal, turn string, n int) ([]store.Events, bool, error)
+	LastEvent(ctx context.Context, turn string) (int, error)
+	ReadElsewhere(ctx context.Context, turn string, within time.Duration) (bool, error)
+	Reads(ctx context.Context, turn string) error
+	RunOf(ctx context.Context, sc archive.Scope) (turn string, err error)
+	CancelRun(ctx context.Context, principal, turn string) error
+	Wake(kind string, f func(id string)) (stop func())
+	Fenced(ctx context.Context, turn string, fence int64) context.Context
+}
+
+const (
+	batchEvery = 50 * time.Millisecond  // between two commits of events
+	retryEvery = time.Second            // while the database is away
+	retryFor   = time.Minute            // after which the connection of the client ends
+	pollEvery  = 200 * time.Millisecond // while a client waits for events of another daemon
+	readsEvery = 10 * time.Second       // between two notes that a client reads a turn of another daemon
+)
+
+// A batcher commits the events of one turn before its clients get them. It is safe for
+// concurrent use.
+type batcher struct {
+	table Table
+	ctx   context.Context // fenced
+	turn  string
+	log   *log
+	added chan struct{} // receives when there are events
+	ends  chan struct{} // closed by end
+	over  chan struct{} // closed when all is committed, or the turn is lost
+
+	mu     sync.Mutex // guards what follows
+	events []event    // that are not committed
+	last   int        // the number of the last event
+	closes bool       // the last one is the turn's
+}
+
+func newBatcher(ctx context.Context, table Table, turn string, fence int64, l *log) *batcher {
+	b := &batcher{
+		table: table, ctx: table.Fenced(context.WithoutCancel(ctx), turn, fence), turn: turn, log: l,
+		added: make(chan struct{}, 1), ends: make(chan struct{}), over: make(chan struct{}), last: l.number(),
+	}
+	go b.run()
+	return b
+}
+
+// add adds an event, as log.add.
+func (b *batcher) add(raw func(n int) []byte, text string, lasts bool) {
+	b.mu.Lock()
+	b.last++
+	b.events = append(b.events, event{raw(b.last), text, lasts})
+	b.mu.Unlock()
+	select {
+	case b.added <- struct{}{}:
+	default:
+	}
+}
+
+// end says that no event follows here, and returns when all are committed or the turn is lost. closes
+// says that none follows at all; otherwise those that are not committed are dropped.
+func (b *batcher) end(closes bool) {
+	b.mu.Lock()
+	b.closes = closes
+	b.mu.Unlock()
+	close(b.ends)
+	<-b.over
+}
+
+// run commits events until end, at most once in batchEvery before that.
+func (b *batcher) run() {
+	defer close(b.over)
+	for {
+		ends := false
+		select {
+		case <-b.added:
+		case <-b.ends:
+			ends = true
+		}
+		b.mu.Lock()
+		events, last, closes := b.events, b.last, b.closes
+		b.events = nil
+		b.mu.Unlock()
+		if ends && !closes {
+			return
+		}
+		var data []byte
+		for _, e := range events {
+			data = append(data, e.raw...)
+		}
+		for began := time.Now(); ; time.Sleep(retryEvery) {
+			err := b.table.AddEvents(b.ctx, b.turn, last-len(events)+1, last, data, closes)
+			if err == nil {
+				break
+			}
+			if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrClosed) || time.Since(began) > retryFor {
+				b.log.lose()
+				return
+			}
+		}
+		for _, e := range events {
+			b.log.add(func(int) []byte { return e.raw }, e.text, e.lasts)
+		}
+		if closes {
+			return
+		}
+		select {
+		case <-b.ends:
+		case <-time.After(batchEvery):
+		}
+	}
+}
+
+// follow sends the events of a turn after number n as they come into the table.
+func (t *Turn) follow(ctx context.Context, s *sse.Stream, n int) {
+	woken := make(chan struct{}, 1)
+	defer t.config.Table.Wake(store.WakeEvents, func(id string) {
+		if id == t.id || id == "" {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		}
+	})()
+	noted := time.Time{}
+	for ctx.Err() == nil {
+		if time.Since(noted) > readsEvery {
+			noted = time.Now()
+			_ = t.config.Table.Reads(ctx, t.id) // the next one comes soon
+		}
+		pause := pollEvery
+		list, closed, err := t.config.Table.EventsAfter(ctx, t.principal, t.id, n)
+		if errors.Is(err, store.ErrNotFound) {
+			return
+		}
+		if err != nil {
+			pause = retryEvery
+		}
+		for _, e := range list {
+			writeEvents(s, after(e, n))
+			n = e.Last
+		}
+		if closed {
+			return
+		}
+		if len(list) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-woken:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// after returns the events of a row after number n.
+func after(e store.Events, n int) []byte {
+	data := e.Data
+	for range n + 1 - e.First {
+		_, data, _ = bytes.Cut(data, []byte("\n\n"))
+	}
+	return data
+}
+
+// elsewhere returns a turn that another daemon runs, or has run.
+func (ts *Turns) elsewhere(ctx context.Context, principal, id string, n int) (*Turn, error) {
+	if ts.config.Table == nil {
+		return nil, store.ErrNotFound
+	}
+	_, closed, err := ts.config.Table.EventsAfter(ctx, principal, id, n)
+	if err != nil {
+		return nil, err
+	}
+	if last, err := ts.config.Table.LastEvent(ctx, id); err != nil || n > last {
+		return nil, errors.Join(err, store.ErrNotFound)
+	}
+	t := &Turn{id: id, principal: principal, config: ts.config, ended: make(chan struct{})}
+	if closed {
+		close(t.ended)
+	}
+	return t, nil
+}
+
+// serveElsewhere sends the events of a turn that another daemon runs.
+func (t *Turn) serveElsewhere(w http.ResponseWriter, r *http.Request, n int) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := sse.New(w, cancel)
+	defer s.Close()
+	s.Ping()
+	defer sse.Beat(t.config.Heartbeat(), s.Ping)()
+	t.follow(ctx, s, n)
+	return nil
+}
+
+// endElsewhere ends a turn that another daemon runs, and returns when it is stored.
+func (t *Turn) endElsewhere(ctx context.Context) error {
+	if err := t.config.Table.CancelRun(ctx, t.principal, t.id); err != nil {
+		return err
+	}
+	for {
+		_, closed, err := t.config.Table.EventsAfter(ctx, t.principal, t.id, 1<<40)
+		if closed || errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// An Adopted is a turn that this daemon has taken over.
+type Adopted struct {
+	Start
+	ID, Conversation string
+	Fence            int64
+}
+
+// Adopt goes on with a turn that another daemon began. It returns when the turn can be found.
+func (ts *Turns) Adopt(ctx context.Context, a Adopted) error {
+	last, err := ts.config.Table.LastEvent(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	t := ts.start(ctx, a.Start, a.ID, last, a.Fence)
+	ts.begin(t, a.Conversation)
+	t.mu.Lock()
+	t.expiry = time.AfterFunc(t.grace, t.expire)
+	t.mu.Unlock()
+	return nil
+}
+
+// expire cancels a turn that no connection has read for its grace period, here or on
+// another daemon.
+func (t *Turn) expire() {
+	if t.batch != nil {
+		if read, err := t.config.Table.ReadElsewhere(t.batch.ctx, t.id, t.grace); read || err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if len(t.readers) == 0 && !t.over {
+				t.expiry.Reset(t.grace)
+			}
+			return
+		}
+	}
+	t.cancel()
+}

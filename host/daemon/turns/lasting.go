@@ -1,0 +1,151 @@
+package turns
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/host/script"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// ErrLeft is the error of a turn that goes on in another process: its client reads the rest
+// of its events there. As the cause of a context's end it leaves a turn whose events are kept.
+var ErrLeft = errors.New("the turn goes on in another daemon")
+
+// A step is what another daemon needs to go on from an agent.Checkpoint.
+type step struct {
+	agent.Checkpoint
+	Sent    string               `json:"sent,omitempty"` // the text that the client has
+	Calls   []store.Call         `json:"calls,omitempty"`
+	Results []api.ToolCallResult `json:"results,omitempty"`
+	Told    []string             `json:"told,omitempty"`
+}
+
+// lasts returns what a turn keeps; nil where the database has one daemon.
+func (t *turn) lasts() (*lasting, error) {
+	if t.s.Leases == nil {
+		return nil, nil
+	}
+	ask, err := json.Marshal(t.ask.Ask)
+	if err != nil {
+		return nil, err
+	}
+	turn := cmp.Or(t.ask.Turn, uuid.NewString())
+	return &lasting{Run: &store.Run{Turn: turn, Scope: t.scope, Fence: 1, Ask: ask, Resumed: t.ask.Resume && t.ask.Turn != ""}, t: t, keep: t.s.Leases}, nil
+}
+
+// hold returns the context of the turn's own work: it ends when another daemon has the turn,
+// or when the client asks another one to end it. Its writes are fenced.
+func (l *lasting) hold(ctx context.Context) (context.Context, func()) {
+	if l == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	release := l.keep.Hold(l.Turn, func(err error) { cancel(err) }, func() { cancel(context.Canceled) })
+	return ctx, func() {
+		release()
+		cancel(nil)
+	}
+}
+
+// fenced returns a context whose writes are the turn's.
+func (l *lasting) fenced(ctx context.Context) context.Context {
+	if l == nil {
+		return ctx
+	}
+	return l.t.s.Store.Fenced(ctx, l.Turn, l.Fence)
+}
+
+// run returns the Run that the turn's end is stored with.
+func (l *lasting) run(err error) *store.Run {
+	if l == nil {
+		return nil
+	}
+	end := outcome{End: l.t.end}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		end.Failed = api.AsProblem(err)
+	}
+	l.Outcome, _ = json.Marshal(end) // plain data
+	return l.Run
+}
+
+// An outcome is what the last events of a turn say.
+type outcome struct {
+	End    api.ChatEnd  `json:"end"`
+	Failed *api.Problem `json:"failed,omitempty"`
+}
+
+// close ends a turn whose end could not be stored.
+func (l *lasting) close(ctx context.Context) {
+	if l == nil || l.ended || l.Resumed { // whose stream ends it
+		return
+	}
+	if err := l.t.s.Store.EndRun(l.fenced(context.WithoutCancel(ctx)), l.Turn); err != nil && !errors.Is(err, store.ErrFenced) {
+		l.t.s.Logger.Warn("a turn could not be ended in the database", "error", err) // the Keeper ends it
+	}
+}
+
+// left reports whether the turn goes on in another process: it has lost it, or the daemon
+// stops before its end.
+func (l *lasting) left(ctx context.Context, err error) bool {
+	if l == nil {
+		return false
+	}
+	cause := context.Cause(ctx)
+	if l.Resumed && (cause == errStopped || cause == ErrLeft) {
+		if err := l.t.s.Store.LeaveRun(context.WithoutCancel(ctx), l.Turn); err != nil {
+			l.t.s.Logger.Warn("a turn could not be left for another daemon", "error", err) // which takes it over when this one is gone
+		}
+		return true
+	}
+	return errors.Is(err, store.ErrFenced) || cause == store.ErrFenced
+}
+
+// checkpoint stores how far the turn is.
+func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
+	t := l.t
+	s := step{Checkpoint: c, Sent: t.stream.Sent(), Calls: t.calls.Rows[l.calls:], Results: t.end.Results[l.results:]}
+	for id := range t.told {
+		s.Told = append(s.Told, id)
+	}
+	body, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	l.calls, l.results = len(t.calls.Rows), len(t.end.Results)
+	return t.s.Store.Step(ctx, l.Turn, body)
+}
+
+// began stores that a call begins, unless it can be made twice.
+func (l *lasting) began(ctx context.Context, c tool.Call) error {
+	if l.t.s.repeats(c.Tool) {
+		return nil
+	}
+	return l.t.s.Store.BeginCall(ctx, l.Turn, c.ID)
+}
+
+// repeats reports whether a call of a tool does not matter when it is made twice.
+func (s *Service) repeats(name string) bool {
+	if tool.IsBuiltIn(name) && name != tool.RunScript {
+		return true
+	}
+	info, ok := s.Host.Tool(name)
+	return ok && (info.Effect == plugin.EffectNone || script.RepeatOf(info.Spec.Hints) != script.Once)
+}
+
+// lost returns the error of a call that has begun on a daemon that is gone.
+func (l *lasting) lost(c tool.Call) *tool.Error {
+	if !l.Begun[c.ID] {
+		return nil
+	}
+	return msg.ToolError(l.t.prof.Agent.Locale, script.UnknownOutcome(c.Tool))
+}
