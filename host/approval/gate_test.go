@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -128,5 +129,46 @@ func TestTextsInBothLanguages(t *testing.T) {
 		if got.Why != want || a.By != "nobody" || fail == nil || !strings.Contains(fail.MsgText.String(), want) {
 			t.Errorf("%s: %q, %+v, %v", l, got.Why, a, fail)
 		}
+	}
+}
+
+// failing are Answers that cannot be written while away is true.
+type failing struct {
+	away  bool
+	marks map[string]bool
+}
+
+func (f *failing) Remembers(_ context.Context, scope, digest string) (bool, error) {
+	return f.marks[scope+digest], nil
+}
+
+func (f *failing) Remember(_ context.Context, scope, digest string) error {
+	if f.away {
+		return errors.New("away")
+	}
+	f.marks[scope+digest] = true
+	return nil
+}
+
+func (f *failing) Forget(context.Context, string, bool) error { return nil }
+
+// A scope that becomes private while the database is away is private here at once, and
+// everywhere with the next call that reads private text.
+func TestPrivateWhileTheStoreIsAway(t *testing.T) {
+	shared := &failing{away: true, marks: map[string]bool{}}
+	var m, other Memory
+	m.Share(shared)
+	other.Share(shared)
+	m.MarkPrivate("s", true)
+	if private, known := m.IsPrivate("s"); !private || !known {
+		t.Error("what was read is forgotten")
+	}
+	shared.away = false
+	m.MarkPrivate("s", true)
+	if private, known := other.IsPrivate("s"); !private || !known {
+		t.Error("another process does not know of it")
+	}
+	if private, known := other.IsPrivate("t"); private || known {
+		t.Error("a scope counts as private")
 	}
 }

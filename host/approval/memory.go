@@ -41,6 +41,8 @@ type Memory struct {
 	order   []answerKey // of allowed, the oldest first
 	private map[string]bool
 	full    bool // private has no room for all scopes
+	// unstored are the private scopes that shared does not have yet.
+	unstored map[string]bool
 }
 
 // An answerKey identifies the calls that one answer covers.
@@ -135,7 +137,7 @@ func (m *Memory) IsPrivate(scope string) (private, known bool) {
 // marked as private stays private.
 func (m *Memory) MarkPrivate(scope string, private bool) {
 	if m.shared != nil && (!private || !m.markShared(scope)) {
-		return // another process may mark it later
+		return // another process may mark it later, or it is marked
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,11 +170,24 @@ func (m *Memory) sharedPrivate(scope string) (private, known bool) {
 	return private || err != nil, private || err != nil
 }
 
-// markShared marks a scope as private for all processes, once. It returns false if that
-// is done or failed.
+// markShared marks a scope as private for all processes, and reports whether it was not. A
+// mark that cannot be stored holds in this process, and is stored with the next one.
 func (m *Memory) markShared(scope string) bool {
 	m.mu.Lock()
-	done := m.private[scope]
+	done := m.private[scope] && !m.unstored[scope]
 	m.mu.Unlock()
-	return !done && m.shared.Remember(context.Background(), scope, markPrivate) == nil
+	if done {
+		return false
+	}
+	err := m.shared.Remember(context.Background(), scope, markPrivate)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		delete(m.unstored, scope)
+	} else if m.unstored == nil {
+		m.unstored = map[string]bool{scope: true}
+	} else {
+		m.unstored[scope] = true
+	}
+	return true
 }
