@@ -54,10 +54,16 @@ func (s *sharedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *h
 	case id == "" && r.Method == http.MethodPost:
 		return s.introduce(principal, w, r)
 	case id == "":
-	case r.Method == http.MethodDelete:
-		if err := s.store.EndMCPSession(r.Context(), principal, id); err != nil {
-			return err
+	case r.Method == http.MethodDelete: // here first: the notice comes to this daemon, too
+		got := s.send(r.Context(), principal, r.Method, id, nil)
+		ended, err := s.store.EndMCPSession(r.Context(), principal, id)
+		if ended {
+			got = &recorded{code: http.StatusNoContent}
 		}
+		if err == nil {
+			got.copyTo(w)
+		}
+		return err
 	default:
 		if err := s.know(r.Context(), principal, id); err != nil {
 			return err

@@ -33,18 +33,20 @@ func (s *Store) MCPSession(ctx context.Context, principal, id string) (hello []b
 	return hello, wrap(ctx, "reading the sessions", err)
 }
 
-// EndMCPSession deletes a principal's session, and notifies all daemons.
-func (s *Store) EndMCPSession(ctx context.Context, principal, id string) error {
-	return wrap(ctx, "deleting sessions", s.db.Transact(ctx, func(tx *sql.Tx) error {
+// EndMCPSession deletes a principal's session and notifies all daemons, if it is there.
+func (s *Store) EndMCPSession(ctx context.Context, principal, id string) (ended bool, err error) {
+	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, "DELETE FROM mcp_sessions WHERE id = ? AND principal = ?", id, principal)
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
+		n, err := done.RowsAffected()
+		if ended = n > 0; err != nil || n == 0 {
 			return err
 		}
 		return s.db.Notify(ctx, tx, mcpEnded, id+" "+principal[:min(len(principal), 100)])
-	}))
+	})
+	return ended, wrap(ctx, "deleting sessions", err)
 }
 
 // OnMCPEnd calls f with each session that ends on any daemon.
