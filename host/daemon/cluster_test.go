@@ -148,3 +148,25 @@ func TestTwoDaemonsServeMCP(t *testing.T) {
 		}
 	}
 }
+
+// A browser that logged in on one daemon is logged in on the other at once, and logged out
+// there within two seconds.
+func TestTwoDaemonsLogIn(t *testing.T) {
+	a, b, _ := twoDaemons(t, func() agent.Model { return replay.New() }, nil)
+	here := a.login(byToken(testToken))
+	there := &browser{b, here.cookie, here.key}
+	status := func() int {
+		return there.ask("GET", "/api/settings", "", func(r *http.Request) { r.Host = strings.TrimPrefix(a.url, "http://") }).status
+	}
+	if got := status(); got != 200 {
+		t.Errorf("on the other daemon: %d", got)
+	}
+	if r := here.ask("DELETE", "/api/session", "", nil); r.status/100 != 2 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for end := time.Now().Add(2 * time.Second); status() != 401; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a browser that logged out is still logged in on the other daemon")
+		}
+	}
+}

@@ -38,6 +38,9 @@ type Store interface {
 	Sessions(context.Context) ([]store.Session, error)
 	PutSession(ctx context.Context, s store.Session, gone ...string) error
 	DeleteSessions(ctx context.Context, ids ...string) error
+	// Shared reports whether several daemons change them, and OnSessions tells when.
+	Shared() bool
+	OnSessions(f func())
 }
 
 // Sessions are the browsers that are logged in. Create it with New. It is safe for
@@ -50,6 +53,7 @@ type Sessions struct {
 	mu    sync.Mutex
 	all   []store.Session // the oldest first
 	codes []code          // the oldest first
+	read  time.Time       // when all was read for a session of another daemon
 }
 
 // A code is good for one login.
@@ -61,7 +65,24 @@ type code struct {
 // New returns the stored sessions.
 func New(ctx context.Context, current *setup.Current, db Store, now func() time.Time) (*Sessions, error) {
 	all, err := db.Sessions(ctx)
-	return &Sessions{setup: current, store: db, now: now, all: all}, err
+	s := &Sessions{setup: current, store: db, now: now, all: all}
+	if err == nil {
+		db.OnSessions(func() { go s.reload(0) })
+	}
+	return s, err
+}
+
+// reload reads the sessions again, unless that was done so short a time ago.
+func (s *Sessions) reload(least time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.read) < least {
+		return
+	}
+	s.read = time.Now()
+	if all, err := s.store.Sessions(context.Background()); err == nil {
+		s.all = all
+	}
 }
 
 // Whose returns the principal of a request's session; false: it has none that is good.
@@ -80,16 +101,29 @@ func (s *Sessions) of(r *http.Request) (store.Session, bool) {
 		return store.Session{}, false
 	}
 	id, given := digest(cookie.Value), digest(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.all, func(one store.Session) bool { return one.ID == id })
-	if i < 0 {
+	one, found := s.find(id)
+	if !found && s.store.Shared() { // another daemon may have begun it just now
+		s.reload(missTime)
+		one, found = s.find(id)
+	}
+	if !found {
 		return store.Session{}, false
 	}
-	one := s.all[i]
 	token, there := s.setup.TokenDigest(one.Principal)
 	good := subtle.ConstantTimeCompare([]byte(one.Key), []byte(given)) == 1 && s.now().Before(one.Expires) && there && token == one.Token
 	return one, good
+}
+
+// missTime is the least time between two reads for sessions that are not known here.
+const missTime = 50 * time.Millisecond
+
+func (s *Sessions) find(id string) (store.Session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.all, func(one store.Session) bool { return one.ID == id }); i >= 0 {
+		return s.all[i], true
+	}
+	return store.Session{}, false
 }
 
 // begin stores a new session of a principal whose token has the digest, and returns the

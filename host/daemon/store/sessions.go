@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
@@ -46,14 +47,21 @@ func (s *Store) PutSession(ctx context.Context, one Session, gone ...string) err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO sessions (id, key, token, principal, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
 			one.ID, one.Key, one.Token, one.Principal, one.Created.UnixMilli(), one.Expires.UnixMilli())
-		return err
+		return cmp.Or(err, s.db.Notify(ctx, tx, sessionsKind, ""))
 	}))
 }
 
 // DeleteSessions deletes sessions by their IDs.
 func (s *Store) DeleteSessions(ctx context.Context, ids ...string) error {
-	return wrap(ctx, "deleting sessions", s.db.Transact(ctx, func(tx *sql.Tx) error { return deleteSessions(ctx, tx, ids) }))
+	return wrap(ctx, "deleting sessions", s.db.Transact(ctx, func(tx *sql.Tx) error {
+		return cmp.Or(deleteSessions(ctx, tx, ids), s.db.Notify(ctx, tx, sessionsKind, ""))
+	}))
 }
+
+const sessionsKind = "sessions" // of the notices that they changed
+
+// OnSessions calls f when a daemon has changed the sessions.
+func (s *Store) OnSessions(f func()) { s.db.Wake(sessionsKind, func(string) { f() }) }
 
 func deleteSessions(ctx context.Context, tx *sql.Tx, ids []string) error {
 	for _, id := range ids {
