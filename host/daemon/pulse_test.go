@@ -35,7 +35,7 @@ func TestPulse(t *testing.T) {
 		t.Errorf("a user reads of plugins: %+v", hers)
 	}
 
-	asked, _ := s.daemon.approvals.Add(t.Context(), approval.Request{Principal: "local", Tool: "x", Args: []byte(`{}`)}, 1, time.Now())
+	asked, _ := s.daemon.approvals.Add(t.Context(), approval.Request{Principal: "local", Tool: "x", Args: []byte(`{}`), Expires: time.Now().Add(time.Minute)}, 1, time.Now())
 	c := s.connect(`{"message":"Hi"}`, "")
 	id := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart).Conversation
 	now := decoded[api.Pulse](t, same(before.header.Get("ETag")))
@@ -97,7 +97,7 @@ func TestPulseStream(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	hers.pulse()
-	asked, _ := s.daemon.approvals.Add(t.Context(), approval.Request{Principal: "local", Tool: "x", Args: []byte(`{}`)}, 1, time.Now())
+	asked, _ := s.daemon.approvals.Add(t.Context(), approval.Request{Principal: "local", Tool: "x", Args: []byte(`{}`), Expires: time.Now().Add(time.Minute)}, 1, time.Now())
 	if p := c.pulse(); !slices.Equal(p.Approvals, []string{asked.ID}) {
 		t.Errorf("%+v", p)
 	}
