@@ -198,9 +198,9 @@ func personName(name string) string {
 func (g *Gate) similarKey(s Subject, c Call, n int, r *compiledRule) answerKey {
 	like := string(c.Input)
 	if r != nil {
-		like = ruleName(n) + r.text
+		like = ruleName(n)
 	}
-	return answerKey{ScopeKey(g.Principal, g.Conversation), digest(s.Tool, s.Identity, like)}
+	return answerKey{ScopeKey(g.Principal, g.Conversation), digest(s.Tool, s.Identity, like, g.Rules.text)}
 }
 
 // retryKey identifies one call, for its repetition after a temporary failure. It is

@@ -111,13 +111,13 @@ type Rules struct {
 	byDefault, network Action
 	timeout            time.Duration
 	rules              []compiledRule
+	text               string // the whole policy: an answer holds only under the same one
 }
 
 type compiledRule struct {
 	tool   string
 	args   []argPattern
 	action Action
-	text   string // the whole rule
 }
 
 // Compile returns the policy in the form that a Gate uses. The error names the
@@ -132,7 +132,7 @@ func (p Policy) Compile() (*Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Rules{byDefault: p.Default, network: p.Network, timeout: p.Timeout}
+	out := &Rules{byDefault: p.Default, network: p.Network, timeout: p.Timeout, text: fmt.Sprintf("%+v", p)}
 	if out.byDefault == "" {
 		out.byDefault = Ask
 	}
@@ -143,7 +143,7 @@ func (p Policy) Compile() (*Rules, error) {
 		out.timeout = DefaultTimeout
 	}
 	for _, r := range p.Rules {
-		c := compiledRule{tool: r.Tool, action: r.Action, text: fmt.Sprintf("%q", r)}
+		c := compiledRule{tool: r.Tool, action: r.Action}
 		for _, name := range slices.Sorted(maps.Keys(r.Args)) {
 			c.args = append(c.args, argPattern{name, regexp.MustCompile(r.Args[name])}) // Validate has compiled it
 		}

@@ -53,11 +53,11 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.insert: "INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?, ?, ?, ?, ?, ?)",
 		&s.runs.stored: "UPDATE runs SET state = 'stored', outcome = ? WHERE turn_id = ?",
 		&s.runs.end:    "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
-		&s.runs.leave:  "UPDATE runs SET owner = '' WHERE turn_id = ?",
+		&s.runs.leave:  "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
 		&s.runs.drop:   "DELETE FROM runs WHERE turn_id = ?",
 		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE turn_id = ?1), ?2)",
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
-		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?)",
+		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 	})
 }
 
@@ -173,7 +173,7 @@ func (s *Store) Reads(ctx context.Context, turn string) error {
 
 // RunOf returns the turn that runs in a conversation, or ErrNotFound.
 func (s *Store) RunOf(ctx context.Context, sc archive.Scope) (turn string, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT turn_id FROM runs WHERE conversation_id = ? AND principal = ? AND state = 'running'", sc.Conversation, sc.Principal).Scan(&turn)
+	err = s.db.QueryRowContext(ctx, "SELECT turn_id FROM runs WHERE conversation_id = ? AND principal = ? AND state = 'running' AND resumed", sc.Conversation, sc.Principal).Scan(&turn)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", ErrNotFound
 	}
@@ -245,23 +245,24 @@ func (s *Store) Leave(ctx context.Context, id string) error {
 // the server has just started: no daemon could say that it lives.
 const dead = "(daemons.expires_at <= clock_timestamp() AND pg_postmaster_start_time() < clock_timestamp() - " + aliveFor + ")"
 
-// left is the condition that a turn of runs has no daemon that lives.
-const left = "state <> 'ended' AND NOT EXISTS (SELECT FROM daemons WHERE daemons.id = runs.owner AND NOT " + dead + ")"
+// left is the condition that a turn of runs has no daemon that lives. The parameter is the
+// daemon that asks, which lives.
+const left = "state <> 'ended' AND owner <> ? AND NOT EXISTS (SELECT FROM daemons WHERE daemons.id = runs.owner AND NOT " + dead + ")"
+
+// recent is the condition that a turn of runs had a daemon within the last minute. An older
+// one is not gone on with: no client waits for it, and its calls would come as a surprise.
+const recent = "greatest(read_at, (SELECT expires_at FROM daemons WHERE daemons.id = runs.owner)) > clock_timestamp() - interval '1 minute'"
 
 // Claim gives a daemon at most n of the turns whose daemons are dead.
 func (s *Store) Claim(ctx context.Context, owner string, n int) (claimed []Run, err error) {
 	const doing = "taking over a turn"
 	var any bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM runs WHERE "+left+")").Scan(&any); err != nil || !any {
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM runs WHERE "+left+")", owner).Scan(&any); err != nil || !any {
 		return nil, wrap(ctx, doing, err)
 	}
 	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
-		// A daemon that was taken for dead finds that its row is gone.
-		if _, err := tx.ExecContext(ctx, "DELETE FROM daemons WHERE "+dead); err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, "UPDATE runs SET owner = ?, fence = fence + 1 WHERE turn_id IN (SELECT turn_id FROM runs WHERE "+left+
-			" ORDER BY created_at LIMIT ?) RETURNING turn_id, conversation_id, principal, fence, ask, "+known+", state = 'stored', outcome", owner, n)
+		rows, err := tx.QueryContext(ctx, "UPDATE runs SET owner = ?, fence = fence + 1 FROM (SELECT turn_id AS id, "+recent+" AS recent FROM runs WHERE "+left+
+			" ORDER BY created_at LIMIT ?) AS old WHERE turn_id = id RETURNING turn_id, conversation_id, principal, fence, ask, "+known+" AND (recent OR state = 'stored'), state = 'stored', outcome", owner, owner, n)
 		if err != nil {
 			return err
 		}
@@ -273,7 +274,12 @@ func (s *Store) Claim(ctx context.Context, owner string, n int) (claimed []Run, 
 			}
 			claimed = append(claimed, r)
 		}
-		return rows.Err()
+		if err := rows.Err(); err != nil || len(claimed) == n {
+			return err
+		}
+		// A daemon that was taken for dead finds that its row is gone.
+		_, err = tx.ExecContext(ctx, "DELETE FROM daemons WHERE id <> ? AND "+dead, owner)
+		return err
 	})
 	for i := range claimed {
 		if err == nil {

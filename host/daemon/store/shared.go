@@ -29,9 +29,9 @@ func (s *Store) prepareShared(ctx context.Context) error {
 	})
 }
 
-// Shared reports whether several daemons may use the tables. The methods in this file are
-// for such tables alone.
-func (s *Store) Shared() bool { return s.db.InPostgres() }
+// Shared reports whether other daemons may use the tables. The methods in this file are for
+// such tables alone.
+func (s *Store) Shared() bool { return s.db.Shared() }
 
 // Clock returns the time of the database.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {

@@ -107,8 +107,11 @@ func (m *Meter) beginShared(ctx context.Context, a Account, bytes int64, freeAt 
 	now := m.now()
 	refused := false
 	err = m.store.Admit(ctx, id, a.Principal, func(at time.Time, running int, recent []time.Time) ([]time.Time, error) {
-		now = m.moved(at)
-		today, err := m.today(ctx, a.Principal, now)
+		now, refused = m.moved(at), false // it may be called twice
+		// All writes wait for this one, and the server ends it after two idle seconds.
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		today, err := m.today(short, a.Principal, now)
 		if err != nil {
 			return nil, err
 		}

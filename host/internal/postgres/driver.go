@@ -127,7 +127,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // begin asks for the server's process, which is not that of a pooler, and owns the database.
 func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 	idleAtMost := "0"
-	if c.writes { // a process that is frozen in a transaction keeps the others for no longer
+	if c.writes && c.owner == nil { // a process that is frozen in a transaction keeps the others for no longer
 		idleAtMost = "2s"
 	}
 	var process int64

@@ -56,6 +56,7 @@ type DB struct {
 	beside *sql.DB
 	queue  commitQueue
 	wakes  wakes
+	shared bool // other processes write to the database, too
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close
