@@ -68,7 +68,8 @@ type Daemon struct {
 	leases    *lease.Keeper // nil: the database has one daemon
 }
 
-// New makes a Daemon; it starts nothing.
+// New makes a Daemon; it starts nothing, but where several daemons share a database it says that
+// it lives, until Drain.
 func New(cfg Config) (*Daemon, error) {
 	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat}
 	if d.log == nil {
@@ -128,7 +129,7 @@ func New(cfg Config) (*Daemon, error) {
 			Taken: func(name string) bool { _, ok := cfg.Host.Tool(name); return ok },
 			Runs:  d.runs.Runs, Runner: cfg.Scripts, Settings: func() offer.Settings { return d.current.State().Scripts }}
 	}
-	var table resume.Table
+	var table *store.Store
 	if d.store.Shared() {
 		table = d.store
 		d.leases = lease.New(lease.Config{Store: d.store, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run) {
@@ -190,7 +191,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	defer d.meter.Flush()
 	defer d.mcp.server.Close()
 	if d.leases != nil {
-		d.leases.Rest()
+		d.leases.TakeOver(false)
 		defer func() {
 			if err := d.leases.Stop(context.WithoutCancel(ctx)); err != nil {
 				d.log.Warn("the other daemons take this one for alive a moment longer", "error", err)
@@ -211,9 +212,13 @@ func (d *Daemon) Drain(ctx context.Context) error {
 // An Aside describes requests to a model that are not part of a turn's own loop.
 type Aside = turns.Aside
 
-// Recover goes on with the scripts that earlier processes have not ended, in the background,
+// Recover goes on with the scripts that earlier processes have not ended, and with turns of
+// daemons that are gone where several share a database, in the background,
 // and removes the engines from the folder engines that no script needs. Empty: there is none.
 func (d *Daemon) Recover(ctx context.Context, engines string) error {
+	if d.leases != nil {
+		d.leases.TakeOver(true)
+	}
 	return d.runs.Recover(ctx, engines)
 }
 

@@ -27,6 +27,7 @@ func sharing(t *testing.T, models ...agent.Model) []*server {
 	path, list := filepath.Join(t.TempDir(), "archive.db"), make([]*server, len(models))
 	for i, m := range models {
 		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path, c.Archive.Shared = path, true })
+		list[i].daemon.leases.TakeOver(true)
 	}
 	return list
 }

@@ -21,25 +21,13 @@ import (
 const (
 	beatEvery  = time.Second
 	claimEvery = 500 * time.Millisecond
-	claims     = 16 // that are taken over at a time
+	atOnce     = 16 // turns that are taken over in one transaction
 	dropEvery  = time.Minute
 )
 
-// Store is what a Keeper needs of a *store.Store.
-type Store interface {
-	Join(ctx context.Context, id, version string) error
-	Beat(ctx context.Context, id string) (alive bool, err error)
-	Leave(ctx context.Context, id string) error
-	Claim(ctx context.Context, owner string, n int) ([]store.Run, error)
-	Owned(ctx context.Context, owner string) ([]store.Owned, error)
-	Abandon(ctx context.Context, owner, turn string) error
-	DropRuns(ctx context.Context) error
-	Wake(kind string, f func(id string)) (stop func())
-}
-
 // Config is what a Keeper needs of the daemon.
 type Config struct {
-	Store Store
+	Store *store.Store
 	// TakeOver goes on with a turn of a daemon that is dead, in the background. It calls Hold.
 	TakeOver func(store.Run)
 	Version  string
@@ -55,7 +43,7 @@ type Keeper struct {
 	mu     sync.Mutex // guards what follows
 	id     string
 	joined bool
-	rests  bool // it takes no turns over
+	claims bool // it takes over turns
 	held   map[string]*hold
 	unheld map[string]bool // turns that the last look found owned, and not held
 }
@@ -79,6 +67,7 @@ func (k *Keeper) ID() string {
 }
 
 // Start joins the daemons that share the database, and says that this one lives, until Stop.
+// It takes over turns only after TakeOver(true).
 func (k *Keeper) Start(ctx context.Context) error {
 	if err := k.join(ctx); err != nil {
 		return err
@@ -129,11 +118,11 @@ func (k *Keeper) every(ctx context.Context, pause time.Duration, wake <-chan str
 // dead.
 func (k *Keeper) Freeze() { k.end() }
 
-// Rest says that the daemon takes over no turns any more.
-func (k *Keeper) Rest() {
+// TakeOver says whether the daemon takes over turns of others from now on.
+func (k *Keeper) TakeOver(on bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.rests = true
+	k.claims = on
 }
 
 // Stop leaves the other daemons: they take over what this one still owns.
@@ -200,12 +189,12 @@ func (k *Keeper) beat(ctx context.Context) error {
 func (k *Keeper) claim(ctx context.Context) error {
 	for {
 		k.mu.Lock()
-		rests := k.rests
+		on := k.claims
 		k.mu.Unlock()
-		if rests {
+		if !on {
 			return nil
 		}
-		runs, err := k.config.Store.Claim(ctx, k.ID(), claims)
+		runs, err := k.config.Store.Claim(ctx, k.ID(), atOnce)
 		if err != nil {
 			return err
 		}
@@ -213,7 +202,7 @@ func (k *Keeper) claim(ctx context.Context) error {
 			k.config.Logger.Info("a turn of a daemon that is gone goes on here", "turn", r.Turn, "conversation", r.Scope.Conversation)
 			k.config.TakeOver(r)
 		}
-		if len(runs) < claims {
+		if len(runs) < atOnce {
 			return nil
 		}
 	}

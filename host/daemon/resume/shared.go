@@ -8,25 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 )
-
-// A Table keeps the events of turns where daemons share a database, so that each can send
-// those of all: a *store.Store. Its functions that write to a turn need the turn's own
-// context.
-type Table interface {
-	AddEvents(ctx context.Context, turn string, first, last int, data []byte, closes bool) error
-	EventsAfter(ctx context.Context, principal, turn string, n int) ([]store.Events, bool, error)
-	LastEvent(ctx context.Context, turn string) (int, error)
-	ReadElsewhere(ctx context.Context, turn string, within time.Duration) (bool, error)
-	Reads(ctx context.Context, turn string) error
-	RunOf(ctx context.Context, sc archive.Scope) (turn string, err error)
-	CancelRun(ctx context.Context, principal, turn string) error
-	Wake(kind string, f func(id string)) (stop func())
-	Fenced(ctx context.Context, turn string, fence int64) context.Context
-}
 
 const (
 	batchEvery = 50 * time.Millisecond  // between two commits of events
@@ -39,7 +23,7 @@ const (
 // A batcher commits the events of one turn before its clients get them. It is safe for
 // concurrent use.
 type batcher struct {
-	table Table
+	table *store.Store
 	ctx   context.Context // fenced
 	turn  string
 	log   *log
@@ -53,7 +37,7 @@ type batcher struct {
 	closes bool       // the last one is the turn's
 }
 
-func newBatcher(ctx context.Context, table Table, turn string, fence int64, l *log) *batcher {
+func newBatcher(ctx context.Context, table *store.Store, turn string, fence int64, l *log) *batcher {
 	b := &batcher{
 		table: table, ctx: table.Fenced(context.WithoutCancel(ctx), turn, fence), turn: turn, log: l,
 		added: make(chan struct{}, 1), ends: make(chan struct{}), over: make(chan struct{}), last: l.number(),

@@ -46,7 +46,7 @@ type Config struct {
 	Problem func(tool.Locale, error) *api.Problem
 	// Table keeps the events where daemons share a database; nil: memory does. Left is the
 	// error of a turn that goes on in another process, and what ends a turn so that it does.
-	Table Table
+	Table *store.Store
 	Left  error
 }
 

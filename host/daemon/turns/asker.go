@@ -30,7 +30,7 @@ func (a asker) Approve(ctx context.Context, r approval.Request) (approval.Answer
 	s.Metrics.ApprovalAsked(r.Tool)
 	p, err := s.Approvals.Add(ctx, r, a.t.calls.Turn(), s.Now())
 	if err != nil {
-		s.Logger.Warn("nobody is asked: too many requests wait, or the daemon stops", "tool", r.Tool, "user", r.Principal, "error", err)
+		s.Logger.Warn("a call waits for no person: too many requests are pending, or the daemon stops", "tool", r.Tool, "user", r.Principal, "error", err)
 		return approval.Answer{}, err
 	}
 	defer agent.Pause(ctx)()

@@ -42,6 +42,10 @@ func newWorld(t *testing.T, daemons int) *world {
 	programs := filepath.SplitList(os.Getenv("WEIR_CLUSTER_PROGRAMS")) // of several versions, one daemon each in turn
 	if len(programs) == 0 {
 		program, err := guesttest.Program("../../cmd/weir")
+		if err == nil && daemons > 1 {
+			program = filepath.Join(t.TempDir(), "weir")
+			err = exec.Command("go", "build", "-tags", "weir_shared", "-o", program, "../../cmd/weir").Run()
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +214,7 @@ func (d *daemon) start() {
 	}
 	defer log.Close()
 	d.process = exec.Command(d.program, "--config", filepath.Join(d.dir, "tools.toml"), "--data", filepath.Join(d.dir, "data"), "serve", "--addr", d.addr)
-	d.process.Env = append(os.Environ(), "HOME="+d.dir, "WEIR_NO_PROBE=1", "WEIR_TEST_SHARED=1")
+	d.process.Env = append(os.Environ(), "HOME="+d.dir, "WEIR_NO_PROBE=1")
 	d.process.Stdout, d.process.Stderr = log, log
 	d.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := d.process.Start(); err != nil {
