@@ -46,6 +46,14 @@ func (t *Scheduler) using(processes ...*simulated) (sum time.Duration) {
 	return sum
 }
 
+// locked calls f when no timer of the scheduler runs: they may run at the very time
+// at which a sleep of a test ends.
+func (t *Scheduler) locked(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+}
+
 // computing returns how many processes run.
 func (t *Scheduler) computing(processes ...*simulated) (n int) {
 	t.mu.Lock()
@@ -101,9 +109,11 @@ func TestSlicesGoRoundThePlugins(t *testing.T) {
 				t.Errorf("task %d stays paused", i)
 			}
 		}
-		if len(sched.tasks) != 0 || len(sched.lastSlice) != 0 {
-			t.Error("the scheduler is not empty")
-		}
+		sched.locked(func() {
+			if len(sched.tasks) != 0 || len(sched.lastSlice) != 0 {
+				t.Error("the scheduler is not empty")
+			}
+		})
 	})
 }
 
@@ -207,15 +217,17 @@ func TestATaskThatWaitsIsNotPaused(t *testing.T) {
 		if used := sched.using(sleepy); used < 9*time.Millisecond {
 			t.Errorf("the one that sleeps used %s", used)
 		}
-		sleepy.part = 1
+		sched.locked(func() { sleepy.part = 1 })
 		sched.Started(other)
 		time.Sleep(time.Second)
 		if used := sched.using(sleepy); used < 400*time.Millisecond || used > 700*time.Millisecond {
 			t.Errorf("awake it used %s of a second for two", used)
 		}
-		if !other.computed || !one.computed {
-			t.Error("they were not seen to compute")
-		}
+		sched.locked(func() {
+			if !other.computed || !one.computed {
+				t.Error("they were not seen to compute")
+			}
+		})
 	})
 }
 
@@ -251,9 +263,11 @@ func TestAStartWaitsForItsSlice(t *testing.T) {
 		if _, err := sched.Wait(ctx, "bomb", nil); err != context.Canceled {
 			t.Errorf("%v", err)
 		}
-		if len(sched.tasks) != 2 {
-			t.Errorf("%d tasks, and two are left", len(sched.tasks))
-		}
+		sched.locked(func() {
+			if len(sched.tasks) != 2 {
+				t.Errorf("%d tasks, and two are left", len(sched.tasks))
+			}
+		})
 	})
 }
 
