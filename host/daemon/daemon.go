@@ -143,6 +143,9 @@ func New(cfg Config) (*Daemon, error) {
 		Approvals: d.approvals, OwnIDs: []string{CallConversation, mcpserver.Conversation}, Logger: d.log, Now: clock,
 	})
 	d.runs.Turns = d.turns
+	if d.leases != nil {
+		d.runs.Share(d.leases)
+	}
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }, Table: table, Left: turns.ErrLeft})
 	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})

@@ -58,11 +58,14 @@ type Runs struct {
 	callers Callers
 	log     hclog.Logger
 	at      func(point string) error // for tests: fails where the process ends
+	others  Membership               // nil: no other process runs scripts
 
 	mu      sync.Mutex
 	active  map[string]*active
-	soon    map[string]int   // how many decisions are being stored, by script
-	own     map[string]owner // by script
+	soon    map[string]int       // how many decisions are being stored, by script
+	own     map[string]owner     // by script
+	takes   bool                 // scripts whose owners are gone
+	stuck   map[string]time.Time // when a script could not go on
 	stopped bool
 	stop    chan struct{}
 	cut     context.Context // ends when calls must end, too
@@ -73,9 +76,10 @@ type Runs struct {
 
 // active is a script that runs.
 type active struct {
-	cancel context.CancelCauseFunc
-	nudge  chan struct{}
-	again  bool // a person has decided since it began
+	principal string
+	cancel    context.CancelCauseFunc
+	nudge     chan struct{}
+	again     bool // a person has decided since it began
 }
 
 // NewRuns returns Runs. It starts nothing. r returns what runs scripts, and is called
@@ -86,7 +90,7 @@ func NewRuns(r func(context.Context) (*Runner, error), j *journal.Journal, c Cal
 	}
 	out := &Runs{
 		runner: r, journal: j, callers: c, log: log, at: func(string) error { return nil },
-		active: map[string]*active{}, soon: map[string]int{}, own: map[string]owner{}, stop: make(chan struct{}),
+		active: map[string]*active{}, soon: map[string]int{}, own: map[string]owner{}, stuck: map[string]time.Time{}, stop: make(chan struct{}),
 	}
 	out.cut, out.cutOff = context.WithCancelCause(context.Background())
 	return out
@@ -165,6 +169,9 @@ func (r *Runs) start(ctx context.Context, s Script, open Opener) (id string, rel
 		return "", nil, err
 	}
 	row := journal.Script{ID: id, Principal: s.Scope.Principal, Conversation: s.Scope.Conversation, State: journal.Running, Script: text}
+	if r.others != nil {
+		row.Owner = r.others.ID()
+	}
 	if err := r.commit("add", func() error { return r.journal.Add(ctx, row) }); err != nil {
 		return "", nil, err
 	}
@@ -181,7 +188,7 @@ func (r *Runs) commit(point string, write func() error) error {
 }
 
 // Recover goes on with the scripts of earlier processes, except those that wait for a
-// person. Those of a backup end. Engines that no script needs are removed from the folder
+// person, and those that other processes run. Those of a backup end. Engines that no script needs are removed from the folder
 // engines, in which KeptEngines has kept them; empty: there is none.
 func (r *Runs) Recover(ctx context.Context, engines string) error {
 	list, err := r.journal.Unfinished(ctx)
@@ -195,11 +202,17 @@ func (r *Runs) Recover(ctx context.Context, engines string) error {
 	}
 	for _, s := range list {
 		if s.Runtime == journal.Restored {
-			err = errors.Join(err, r.endStored(s, tool.Errorf(tool.Cancelled, "see what it has done before you run it again", "the script was under way when the backup was made; no script goes on from a backup")))
-			continue
+			end := r.endStored(s, tool.Errorf(tool.Cancelled, "see what it has done before you run it again", "the script was under way when the backup was made; no script goes on from a backup"))
+			if !r.over(end) {
+				err = errors.Join(err, end)
+			}
+		} else if r.others == nil {
+			r.spawn(s)
 		}
-		r.spawn(s)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takes = true
 	return err
 }
 
@@ -237,19 +250,24 @@ func (r *Runs) spawn(s journal.Script) {
 	}
 	ctx, cancel := context.WithCancelCause(base)
 	free := context.AfterFunc(r.cut, func() { cancel(errStopped) })
-	a := &active{cancel: cancel, nudge: make(chan struct{}, 1)}
+	a := &active{principal: s.Principal, cancel: cancel, nudge: make(chan struct{}, 1)}
 	r.active[s.ID] = a
+	delete(r.stuck, s.ID)
 	r.running.Go(func() {
 		defer cancel(nil)
 		defer free()
 		for more := true; more; {
 			err := r.run(ctx, a, s.Principal, s.ID)
-			if err != nil {
+			failed := err != nil && !r.over(err)
+			if failed {
 				r.log.Error("a script cannot go on", "id", s.ID, "error", err)
 			}
 			r.mu.Lock()
-			if more = a.again && err == nil && !r.stopped; !more {
+			if more = a.again && err == nil && !r.stopped && ctx.Err() == nil; !more {
 				delete(r.active, s.ID)
+			}
+			if failed && r.others != nil {
+				r.stuck[s.ID] = time.Now()
 			}
 			a.again = false
 			r.mu.Unlock()
@@ -260,7 +278,16 @@ func (r *Runs) spawn(s journal.Script) {
 
 // run runs a stored script until it ends or is put away. The error means that neither is
 // stored: the script goes on from what is.
-func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
+func (r *Runs) run(ctx context.Context, a *active, principal, id string) (err error) {
+	ctx, free, owned, err := r.claim(ctx, a, id)
+	if err != nil || !owned {
+		return err
+	}
+	defer func() {
+		if end := free(err == nil); err == nil {
+			err = end
+		}
+	}()
 	s, wants, err := r.journal.Get(ctx, principal, id)
 	decided := func(w journal.Want) bool { return w.Verdict != nil }
 	if err != nil || s.State.Ended() || s.State == journal.Waiting && !slices.ContainsFunc(wants, decided) {
@@ -276,7 +303,7 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) error {
 		return err
 	}
 	x := runner.newRun(script)
-	x.store = &storage{run: x, id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: runner.options.Patience, at: r.at, saved: -1}
+	x.store = &storage{run: x, ctx: context.WithoutCancel(ctx), id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: runner.options.Patience, at: r.at, saved: -1}
 	defer x.close()
 	caller, err := r.caller(id, script, x.store)
 	if err != nil {
@@ -333,7 +360,11 @@ func (r *Runs) end(x *run, s journal.Script, out Outcome, err error) (_ error) {
 	if s.Kept, err = json.Marshal(x.kept); err != nil {
 		return err
 	}
-	if err := r.commit("end", func() error { return r.journal.End(context.Background(), s) }); err != nil {
+	ctx := context.Background()
+	if x.store != nil {
+		ctx = x.store.ctx
+	}
+	if err := r.commit("end", func() error { return r.journal.End(ctx, s) }); err != nil {
 		return err
 	}
 	if x.store != nil && x.store.told != nil {
@@ -422,8 +453,11 @@ func (r *Runs) Wait(ctx context.Context, principal, id string, patience time.Dur
 		changed := r.changed.Next()
 		r.mu.Lock()
 		runs, stopped := r.runsLocked(id), r.stopped
+		_, stuck := r.stuck[id]
+		elsewhere := r.others != nil && !stopped && !stuck // or soon: a process that lives takes it over
 		r.mu.Unlock()
 		s, err := r.Get(ctx, principal, id)
+		runs = runs || elsewhere && s.State == journal.Running
 		if err != nil || s.State.Ended() || !runs && (stopped || patience <= 0) {
 			return s, err
 		}

@@ -22,6 +22,7 @@ import (
 // after a crash the script goes on from its last state and makes them again.
 type storage struct {
 	run     *run
+	ctx     context.Context // of writes that do not end with the run
 	id      string
 	journal *journal.Journal
 	stop    <-chan struct{} // closed when weir stops
@@ -231,7 +232,7 @@ func (s *storage) ended(a answered) error {
 	if err != nil {
 		return err
 	}
-	return s.commit("answer", func() error { return s.journal.Answer(context.Background(), s.id, a.want.ID, text) })
+	return s.commit("answer", func() error { return s.journal.Answer(s.ctx, s.id, a.want.ID, text) })
 }
 
 // byCall returns the want of a call; nil: there is none.

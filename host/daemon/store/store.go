@@ -111,7 +111,11 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 // Scripts returns the tables of scripts, which are in the same file. A nil now means
 // time.Now.
 func (s *Store) Scripts(ctx context.Context, now func() time.Time) (*journal.Journal, error) {
-	return journal.Open(ctx, s.db, now)
+	j, err := journal.Open(ctx, s.db, now)
+	if err == nil && s.Shared() {
+		err = j.Share(ctx, "EXISTS (SELECT FROM daemons WHERE daemons.id = script_owners.owner AND NOT "+dead+")")
+	}
+	return j, err
 }
 
 // now returns the time, rounded to what a column stores.

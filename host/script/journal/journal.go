@@ -59,6 +59,8 @@ type Script struct {
 	Snapshot              []byte
 	// Waits is how many of its wants wait for a person.
 	Waits int
+	// Owner is the process that adds it and runs it first, where several share the tables.
+	Owner string
 }
 
 // A Step says how far a want is.
@@ -94,7 +96,7 @@ type Saved struct {
 	Given []int
 }
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
 // Schema returns the tables of scripts.
@@ -114,6 +116,7 @@ type Journal struct {
 	insert, save, end, touch, trim *sqlite.Statement
 	want, given, clear             *sqlite.Statement
 	begin, answer, verdict         *sqlite.Statement
+	owners                         owners
 }
 
 // mostUnfinished is how many scripts of a principal may be under way, most of which wait.
@@ -176,7 +179,11 @@ func (j *Journal) commit(ctx context.Context, doing string, bytes int, f func(*s
 func (j *Journal) Add(ctx context.Context, s Script) error {
 	now := j.millis()
 	return j.commit(ctx, "storing a script", len(s.Script), func(b *sqlite.Batch) error {
-		return b.ExecOne(j.insert, ErrTooMany, s.ID, s.Principal, s.Conversation, Running, now, now, string(s.Script), string(s.Kept), mostUnfinished)
+		err := b.ExecOne(j.insert, ErrTooMany, s.ID, s.Principal, s.Conversation, Running, now, now, string(s.Script), string(s.Kept), mostUnfinished)
+		if err == nil && j.owners.lives != "" {
+			err = b.Run(j.owners.insert, s.ID, s.Owner)
+		}
+		return err
 	})
 }
 
@@ -189,6 +196,11 @@ func (j *Journal) Save(ctx context.Context, id string, s Saved) error {
 		}
 		for _, n := range s.Given {
 			if err := b.Run(j.given, id, n); err != nil {
+				return err
+			}
+		}
+		if s.State == Waiting {
+			if err := b.Notify(kind, id); err != nil {
 				return err
 			}
 		}
@@ -239,7 +251,7 @@ func (j *Journal) Decide(ctx context.Context, id string, verdicts map[int]json.R
 				return ErrNotFound
 			}
 		}
-		return nil
+		return b.Notify(kind, id)
 	})
 }
 
@@ -254,8 +266,10 @@ func (j *Journal) End(ctx context.Context, s Script) error {
 		if err := b.Run(j.clear, s.ID); err != nil {
 			return err
 		}
-		err := b.Run(j.trim, s.Principal, kept)
-		return err
+		if err := b.Run(j.trim, s.Principal, kept); err != nil {
+			return err
+		}
+		return b.Notify(kind, s.ID)
 	})
 }
 
