@@ -19,7 +19,7 @@ import (
 // An answer with a Ref is cut to the limits in force and folds at the turn's end, as
 // any result; an answer without one is shown whole.
 func (l *Loop) Resume(ctx context.Context, history []Message, answers []tool.Result) (Turn, error) {
-	return l.turn(ctx, func(r *run) phase { return r.resume(history, answers) })
+	return l.turn(ctx, 0, func(r *run) phase { return r.resume(history, answers) })
 }
 
 // Pending returns the calls at the end of history that have no result yet. It

@@ -41,13 +41,16 @@ func New(cfg Config, m Model, tb Toolbox, obs Observer) (*Loop, error) {
 // is not modified. The error is a *ModelError, the Toolbox's error or the cause of
 // ctx. The Turn then holds what happened until the error and must be stored too.
 func (l *Loop) Run(ctx context.Context, history []Message, question string) (Turn, error) {
-	return l.turn(ctx, func(r *run) phase { return r.begin(history, question) })
+	return l.turn(ctx, 0, func(r *run) phase { return r.begin(history, question) })
 }
 
-// turn runs one turn, which open begins.
-func (l *Loop) turn(ctx context.Context, open func(*run) phase) (Turn, error) {
-	start := time.Now()
-	ctx, clock, end := newClock(ctx, l.cfg.TimeBudget)
+// turn runs one turn, which open begins, or the rest of one that has taken some time.
+func (l *Loop) turn(ctx context.Context, took time.Duration, open func(*run) phase) (Turn, error) {
+	start, left := time.Now().Add(-took), l.cfg.TimeBudget
+	if left > 0 {
+		left = max(left-took, 1)
+	}
+	ctx, clock, end := newClock(ctx, left)
 	defer end()
 	r := &run{l: l, cfg: l.cfg, ctx: ctx, budget: budget{began: start, clock: clock, sameCalls: map[string]int{}}}
 	err := r.run(open(r))

@@ -156,6 +156,7 @@ func (r *run) emit(e Event) {
 	if said, ok := remark(e); ok {
 		last := &r.msgs[len(r.msgs)-1]
 		last.Remarks = append(slices.Clip(last.Remarks), said)
+		r.changed(len(r.msgs) - 1)
 	}
 	r.l.obs.Observe(e)
 }

@@ -99,6 +99,7 @@ func (r *run) foldOldest(target, end int) bool {
 			if saved := foldEntry(&r.msgs[i].Results[j], r.msgs[i].Locale); saved > 0 {
 				f.add(r.msgs[i].Turn, r.msgs[i].Results[j], saved)
 				r.memory.tokens[i] = 0
+				r.changed(i)
 			}
 			if r.promptTokens() <= target {
 				break

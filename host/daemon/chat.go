@@ -125,17 +125,23 @@ func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn 
 	})
 }
 
-// takeOver goes on with a turn of a daemon that is gone.
-func (c *chat) takeOver(ctx context.Context, r store.Run) error {
+// takeOver goes on with a turn of a daemon that is gone, and then calls release.
+func (c *chat) takeOver(ctx context.Context, r store.Run, release func()) error {
 	if !r.Resumed {
+		defer release()
 		return c.turns.GiveUp(ctx, r)
 	}
-	return c.resumable.Adopt(ctx, resume.Adopted{ID: r.Turn, Conversation: r.Scope.Conversation, Fence: r.Fence, Start: resume.Start{
+	err := c.resumable.Adopt(ctx, resume.Adopted{ID: r.Turn, Conversation: r.Scope.Conversation, Fence: r.Fence, Start: resume.Start{
 		Principal: r.Scope.Principal, Grace: c.grace, Locale: tool.En,
 		Run: func(ctx context.Context, _ string, emit func(string, any)) (api.ChatEnd, error) {
+			defer release()
 			return c.turns.Continue(ctx, r, emit)
 		},
 	}})
+	if err != nil {
+		release()
+	}
+	return err
 }
 
 // resumeChat sends the events of a turn after the last one that the client has read, or

@@ -132,8 +132,8 @@ func New(cfg Config) (*Daemon, error) {
 	var table *store.Store
 	if d.store.Shared() {
 		table = d.store
-		d.leases = lease.New(lease.Config{Store: d.store, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run) {
-			if err := d.chat.takeOver(context.Background(), r); err != nil {
+		d.leases = lease.New(lease.Config{Store: d.store, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run, release func()) {
+			if err := d.chat.takeOver(context.Background(), r, release); err != nil {
 				d.log.Error("a turn of a daemon that is gone cannot go on", "turn", r.Turn, "error", err)
 			}
 		}})
@@ -206,9 +206,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 	d.resumable.Stop(false)
 	d.runs.Stop(ctx)
 	err := d.admission.Wait(ctx)
-	if err != nil {
-		d.resumable.Stop(true)
-	}
+	d.resumable.Stop(true)
 	return err
 }
 

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,22 +16,36 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // sharing returns daemons that share a database, each with its model.
 func sharing(t *testing.T, models ...agent.Model) []*server {
 	t.Helper()
+	list, _ := sharingOne(t, models...)
+	return list
+}
+
+// sharingOne also returns the database.
+func sharingOne(t *testing.T, models ...agent.Model) ([]*server, *sql.DB) {
+	t.Helper()
 	if !pgtest.InPostgres() {
 		t.Skip("PostgreSQL only")
 	}
 	path, list := filepath.Join(t.TempDir(), "archive.db"), make([]*server, len(models))
+	db, err := sql.Open("pgx", pgtest.URL(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
 	for i, m := range models {
 		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path, c.Archive.Shared = path, true })
 		list[i].daemon.leases.TakeOver(true)
 	}
-	return list
+	return list, db
 }
 
 // inTurn is a model that asks one after the other, each once.
@@ -143,5 +159,139 @@ func TestTwoDaemonsHandOver(t *testing.T) {
 	again := s[1].connect("", c.last)
 	if again.until(api.EventEnd); again.text != "Done." {
 		t.Errorf("read %q", again.text)
+	}
+	if names := s[0].connect("", c.last).inOrder(0); len(names) > 0 { // the client is to go elsewhere
+		t.Errorf("the daemon that stops sends %v", names)
+	}
+}
+
+const calculates = `I calculate. <tool_call>{"id":"call_001","tool_name":"calculator","arguments":{"expression":"6*7"}}</tool_call>`
+
+// fails makes statements on a table fail as if the database was away, until restore.
+func fails(t *testing.T, db *sql.DB, event, when string) (restore func()) {
+	t.Helper()
+	run := func(text string) {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := event[strings.LastIndexByte(event, ' ')+1:]
+	run(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$`)
+	run("CREATE TRIGGER away BEFORE " + event + " FOR EACH ROW WHEN (" + when + ") EXECUTE FUNCTION away()")
+	return func() { run("DROP TRIGGER away ON " + table) }
+}
+
+// A result is shown once a step has it, and not before: another daemon might make the call
+// again. The step is tried until the database is back.
+func TestTwoDaemonsShowWhatIsStored(t *testing.T) {
+	s, db := sharingOne(t, replay.New(replay.Text(calculates), replay.Text("It is 42.")))
+	restore := fails(t, db, "INSERT ON run_steps", "NEW.seq = 2")
+	c := s[0].connect(`{"message":"What is 6*7?","resume":true}`, "")
+	c.until(api.EventCall)
+	time.Sleep(1500 * time.Millisecond)
+	shown := ""
+	if err := db.QueryRow("SELECT coalesce(string_agg(convert_from(data, 'UTF8'), ''), '') FROM run_events").Scan(&shown); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(shown, api.EventResult) {
+		t.Errorf("the client has the result already: %s", shown)
+	}
+	restore()
+	n, _ := strconv.Atoi(c.last[strings.LastIndexByte(c.last, '-')+1:])
+	names := c.inOrder(n)
+	if got := strings.Join(names, " "); strings.Count(got, api.EventResult) != 1 || strings.Contains(got, api.EventError) || c.text != "I calculate. It is 42." {
+		t.Errorf("%s: %q", got, c.text)
+	}
+}
+
+// A turn whose end cannot be stored, because the database is away, goes on when that is back.
+func TestTwoDaemonsEndLater(t *testing.T) {
+	s, db := sharingOne(t, replay.New(replay.Text("It is 41."), replay.Text("It is 42.")))
+	restore := fails(t, db, "UPDATE ON runs", "NEW.state = 'stored' AND OLD.fence = 1")
+	defer restore()
+	c := s[0].connect(`{"message":"What is 6*7?","resume":true}`, "")
+	names := c.inOrder(0)
+	if c.text != "It is 42." || slices.Contains(names, api.EventError) {
+		t.Errorf("%v: %q", names, c.text)
+	}
+}
+
+// leave stores a turn of a daemon that is gone, with its steps and events.
+func (s *server) leave(id, ask string, resumed bool, events []string, steps ...string) {
+	s.Helper()
+	ctx, db := s.Context(), s.daemon.store
+	r := store.Run{Turn: id, Scope: archive.Scope{Principal: "local", Conversation: id}, Fence: 1, Ask: []byte(ask), Resumed: resumed}
+	body := []byte(`{"role":"user","text":"What is 6*7?","turn":1}`)
+	err := db.BeginRun(ctx, store.Conversation{ID: id, Principal: "local"}, []store.Message{{Turn: 1, Role: "user", Content: "What is 6*7?", Body: body}}, 0, &r, s.daemon.leases.ID())
+	ctx = db.Fenced(ctx, id, 1)
+	for i, e := range events {
+		if err == nil {
+			err = db.AddEvents(ctx, id, i+1, i+1, []byte("id: "+id+"-"+strconv.Itoa(i+1)+"\n"+e+"\n\n"), false)
+		}
+	}
+	for i, step := range steps {
+		if err == nil {
+			err = db.Step(ctx, id, i+1, []byte(step))
+		}
+	}
+	if err == nil {
+		err = db.LeaveRun(ctx, id)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+const (
+	started = "event: chat.start\ndata: {}"
+	called  = `{"from":1,"added":[{"role":"assistant","text":"","turn":1,"calls":[{"id":"call_001","tool":"calculator","args":{"expression":"6*7"},"turn":1}]}],"rest":{"mode":"prompt"}}`
+	given   = `{"from":2,"added":[{"role":"results","turn":1,"results":[{"call_id":"call_001","tool":"calculator","text":"42"}]}],"rest":{"mode":"prompt","stats":{"Calls":1}},"results":[{"id":"call_001","tool":"calculator","ok":true}]}`
+)
+
+// What a daemon that is gone had stored of a turn remains where no other can go on with it.
+func TestTwoDaemonsKeepSteps(t *testing.T) {
+	s := sharing(t, replay.New())[0]
+	s.daemon.leases.TakeOver(false)
+	s.leave("refused", `{"message":"What is 6*7?","profile":"gone","resume":true}`, true, []string{started}, called, given)
+	s.leave("alone", `{"message":"What is 6*7?"}`, false, nil, called)
+	s.daemon.leases.TakeOver(true)
+	c := s.connect("", "refused-1")
+	if names := c.inOrder(1); strings.Join(names, " ") != api.EventError+" "+api.EventEnd {
+		t.Errorf("%v", names)
+	}
+	for id, want := range map[string]string{"refused": "42", "alone": "not begun"} {
+		var got string
+		for range 50 {
+			if got = s.get("/api/conversations/" + id).body; strings.Contains(got, want) {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+}
+
+// A client gets each result once, however many events it has.
+func TestTwoDaemonsShowResultsOnce(t *testing.T) {
+	s := sharing(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")))[0]
+	s.daemon.leases.TakeOver(false)
+	events := slices.Repeat([]string{"event: chat.text\ndata: {}"}, 300)
+	events[0] = started
+	s.leave("unseen", `{"message":"What is 6*7?","resume":true}`, true, events, called, given)
+	events = append(events, "event: "+api.EventCall+"\ndata: {\"id\":\"call_001\"}", "event: "+api.EventResult+"\ndata: {\"id\":\"call_001\"}")
+	s.leave("seen", `{"message":"What is 6*7?","resume":true}`, true, events, called, given)
+	s.daemon.leases.TakeOver(true)
+	for id, want := range map[string]string{
+		"unseen-300": api.EventMissed + " " + api.EventCall + " " + api.EventResult + " ",
+		"seen-302":   api.EventMissed + " ",
+	} {
+		c := s.connect("", id)
+		_, n, _ := strings.Cut(id, "-")
+		last, _ := strconv.Atoi(n)
+		if names := strings.Join(c.inOrder(last), " "); !strings.HasPrefix(names, want) || strings.Count(names, api.EventResult) != strings.Count(want, api.EventResult) || c.text != "It is 42." {
+			t.Errorf("%s: %s: %q", id, names, c.text)
+		}
 	}
 }

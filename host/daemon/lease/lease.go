@@ -28,8 +28,9 @@ const (
 // Config is what a Keeper needs of the daemon.
 type Config struct {
 	Store *store.Store
-	// TakeOver goes on with a turn of a daemon that is dead, in the background. It calls Hold.
-	TakeOver func(store.Run)
+	// TakeOver goes on with a turn of a daemon that is dead, in the background. The turn is held
+	// until it calls release, or Hold for it.
+	TakeOver func(r store.Run, release func())
 	Version  string
 	Logger   hclog.Logger
 }
@@ -200,7 +201,7 @@ func (k *Keeper) claim(ctx context.Context) error {
 		}
 		for _, r := range runs {
 			k.config.Logger.Info("a turn of a daemon that is gone goes on here", "turn", r.Turn, "conversation", r.Scope.Conversation)
-			k.config.TakeOver(r)
+			k.config.TakeOver(r, k.Hold(r.Turn, func(error) {}, func() {}))
 		}
 		if len(runs) < atOnce {
 			return nil

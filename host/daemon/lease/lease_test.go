@@ -29,7 +29,7 @@ func TestTakingOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	var taken []string
-	k := New(Config{Store: db, Logger: hclog.NewNullLogger(), TakeOver: func(r store.Run) { taken = append(taken, r.Turn) }})
+	k := New(Config{Store: db, Logger: hclog.NewNullLogger(), TakeOver: func(r store.Run, _ func()) { taken = append(taken, r.Turn) }})
 	for turn, owner := range map[string]string{"left": "gone", "own": k.ID()} {
 		r := store.Run{Turn: turn, Scope: archive.Scope{Principal: "ann", Conversation: turn}, Fence: 1, Ask: []byte("{}")}
 		if err := db.BeginRun(t.Context(), store.Conversation{ID: turn, Principal: "ann"}, []store.Message{{Role: "user"}}, 0, &r, owner); err != nil {
@@ -42,5 +42,14 @@ func TestTakingOver(t *testing.T) {
 	k.TakeOver(true)
 	if err := k.claim(t.Context()); err != nil || len(taken) != 1 || taken[0] != "left" {
 		t.Errorf("%q, %v", taken, err)
+	}
+	for range 3 { // it waits for a slot
+		if err := k.look(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	owned, err := db.Owned(t.Context(), k.ID())
+	if err != nil || len(owned) != 1 || owned[0].Turn != "left" {
+		t.Errorf("it owns %v, %v", owned, err)
 	}
 }

@@ -114,6 +114,9 @@ func (b *batcher) run() {
 
 // follow sends the events of a turn after number n as they come into the table.
 func (t *Turn) follow(ctx context.Context, s *sse.Stream, n int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.stopped, cancel)()
 	woken := make(chan struct{}, 1)
 	defer t.config.Table.Wake(store.WakeEvents, func(id string) {
 		if id == t.id || id == "" {
@@ -176,7 +179,7 @@ func (ts *Turns) elsewhere(ctx context.Context, principal, id string, n int) (*T
 	if last, err := ts.config.Table.LastEvent(ctx, id); err != nil || n > last {
 		return nil, errors.Join(err, store.ErrNotFound)
 	}
-	t := &Turn{id: id, principal: principal, config: ts.config, ended: make(chan struct{})}
+	t := &Turn{id: id, principal: principal, config: ts.config, stopped: ts.stopped, ended: make(chan struct{})}
 	if closed {
 		close(t.ended)
 	}

@@ -24,6 +24,7 @@ type Turn struct {
 	cancel    context.CancelFunc
 	leave     context.CancelFunc // cancels the turn so that another daemon goes on with it
 	config    Config
+	stopped   context.Context
 	log       *log          // nil: another daemon runs the turn
 	batch     *batcher      // nil: the events are in the log alone
 	failed    error         // why the turn did not begin; read it after log is closed

@@ -53,7 +53,9 @@ type Config struct {
 // Turns are the turns that clients can resume. Create it with New. It is safe for
 // concurrent use.
 type Turns struct {
-	config Config
+	config  Config
+	stopped context.Context // of those who read turns of other daemons here
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	byID    map[string]*Turn
@@ -66,7 +68,9 @@ type conversation struct{ principal, id string }
 
 // New returns an empty Turns.
 func New(c Config) *Turns {
-	return &Turns{config: c, byID: map[string]*Turn{}, running: map[conversation]*Turn{}}
+	ts := &Turns{config: c, byID: map[string]*Turn{}, running: map[conversation]*Turn{}}
+	ts.stopped, ts.stop = context.WithCancel(context.Background())
+	return ts
 }
 
 // A Start describes a turn to start.
@@ -89,7 +93,7 @@ func (ts *Turns) Start(ctx context.Context, s Start) *Turn {
 func (ts *Turns) start(ctx context.Context, s Start, id string, last int, fence int64) *Turn {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	cancel := func() { end(nil) }
-	t := &Turn{id: id, principal: s.Principal, locale: s.Locale, grace: s.Grace, cancel: cancel, leave: func() { end(ts.config.Left) }, config: ts.config, log: newLog(logBytes), ended: make(chan struct{})}
+	t := &Turn{id: id, principal: s.Principal, locale: s.Locale, grace: s.Grace, cancel: cancel, leave: func() { end(ts.config.Left) }, config: ts.config, stopped: ts.stopped, log: newLog(logBytes), ended: make(chan struct{})}
 	t.log.last = last
 	if ts.config.Table != nil {
 		t.batch = newBatcher(ctx, ts.config.Table, id, fence, t.log)
@@ -179,8 +183,12 @@ func (ts *Turns) end(t *Turn) {
 	maps.DeleteFunc(ts.running, func(_ conversation, other *Turn) bool { return other == t })
 }
 
-// Stop cancels the turns that no connection reads, or all.
+// Stop cancels the turns that no connection reads, or all, also for those who read turns of
+// other daemons: they find these there.
 func (ts *Turns) Stop(all bool) {
+	if all {
+		ts.stop()
+	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.byID {

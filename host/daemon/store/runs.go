@@ -55,7 +55,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.end:    "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
 		&s.runs.leave:  "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
 		&s.runs.drop:   "DELETE FROM runs WHERE turn_id = ?",
-		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE turn_id = ?1), ?2)",
+		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 	})
@@ -74,11 +74,11 @@ func (s *Store) begin(b *sqlite.Batch, c Conversation, r *Run, owner string) err
 	return b.Run(s.runs.insert, r.Turn, c.ID, c.Principal, string(r.Ask), r.Resumed, owner)
 }
 
-// Step stores how far a turn is. ctx must be Fenced, as those of all functions below that
-// write to a turn.
-func (s *Store) Step(ctx context.Context, turn string, body []byte) error {
+// Step stores how far a turn is. It may be tried again with the same number. ctx must be
+// Fenced, as those of all functions below that write to a turn.
+func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) error {
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) error {
-		return b.Run(s.runs.step, turn, string(body))
+		return b.Run(s.runs.step, turn, number, string(body))
 	}))
 }
 

@@ -102,7 +102,9 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	var err error
 	goesOn := t.run != nil && t.run.Fence > 1
 	if goesOn {
-		history, err = t.goOn(ctx)
+		if history, err = t.goOn(ctx); err == nil {
+			refresh(ctx, session, history)
+		}
 	} else {
 		given, err = t.open(ctx, session, &history)
 	}
@@ -113,9 +115,14 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	ctx = t.run.fenced(ctx)
 	if t.run != nil {
 		session, t.prof.Agent.Checkpoint = session.Beginning(t.run.began), t.run.checkpoint
+		t.emit = t.run.holdBack(t.emit)
+	}
+	had := len(history)
+	if goesOn { // the question is in it
+		had--
 	}
 	if len(t.ask.Spoken) == 0 {
-		t.ask.Spoken = Visible(history)
+		t.ask.Spoken = Visible(history[:had])
 	}
 	ctx, t.spans = s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: s.Known,
@@ -129,14 +136,13 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	}
 	var out agent.Turn
 	var runErr error
-	had := len(history)
 	switch {
 	case goesOn:
-		if runErr = t.announce(ctx, history); runErr != nil {
-			return api.ChatEnd{}, runErr
+		if err := t.announce(ctx, history); err != nil {
+			return api.ChatEnd{}, err
 		}
-		had = len(t.stored) - 1
-		out, runErr = loop.Continue(ctx, history, t.run.last, t.run.lost)
+		t.run.begun = true
+		out, runErr = loop.Continue(ctx, history, t.run.before, t.run.lost)
 	case t.ask.Message == "":
 		out, runErr = loop.Resume(ctx, history, given)
 	default:
@@ -155,7 +161,7 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	}
 	remarkFailure(out.Messages, runErr)
 	// What happened is stored even when the client has gone.
-	if err := t.store(context.WithoutCancel(ctx), out, had, runErr); errors.Is(err, store.ErrFenced) {
+	if err := t.store(context.WithoutCancel(ctx), out, had, runErr); err != nil && t.run.left(ctx, err) {
 		return api.ChatEnd{}, ErrLeft
 	} else if err != nil {
 		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
@@ -166,6 +172,7 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 			runErr = errors.Join(runErr, archive.ErrFull)
 		}
 	}
+	t.run.show()
 	t.spans.End(t.end, runErr)
 	return t.end, runErr
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -20,6 +22,12 @@ import (
 // ErrLeft is the error of a turn that goes on in another process: its client reads the rest
 // of its events there. As the cause of a context's end it leaves a turn whose events are kept.
 var ErrLeft = errors.New("the turn goes on in another daemon")
+
+// While the database is away, a step is tried again: results that no step has are lost.
+const (
+	retryEvery = 200 * time.Millisecond
+	retryFor   = 10 * time.Second
+)
 
 // A step is what another daemon needs to go on from an agent.Checkpoint.
 type step struct {
@@ -94,20 +102,47 @@ func (l *lasting) close(ctx context.Context) {
 	}
 }
 
-// left reports whether the turn goes on in another process: it has lost it, or the daemon
-// stops before its end.
+// left reports whether the turn goes on in another process, unless it is complete: it has
+// lost it, or the daemon stops before its end, or has lost the database.
 func (l *lasting) left(ctx context.Context, err error) bool {
-	if l == nil {
+	if l == nil || err == nil {
 		return false
 	}
 	cause := context.Cause(ctx)
-	if l.Resumed && (cause == errStopped || cause == ErrLeft) {
+	if l.Resumed && (cause == errStopped || cause == ErrLeft || errors.Is(err, archive.ErrUnreachable)) {
 		if err := l.t.s.Store.LeaveRun(context.WithoutCancel(ctx), l.Turn); err != nil {
 			l.t.s.Logger.Warn("a turn could not be left for another daemon", "error", err) // which takes it over when this one is gone
 		}
 		return true
 	}
 	return errors.Is(err, store.ErrFenced) || cause == store.ErrFenced
+}
+
+// holdBack returns an emit that keeps results back until a step has them: another daemon
+// might make the call again otherwise, whose result the client has.
+func (l *lasting) holdBack(emit func(string, any)) func(string, any) {
+	return func(name string, data any) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if name == api.EventResult || len(l.back) > 0 {
+			l.back = append(l.back, func() { emit(name, data) })
+		} else {
+			emit(name, data)
+		}
+	}
+}
+
+// show emits what holdBack has kept.
+func (l *lasting) show() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.back {
+		f()
+	}
+	l.back = nil
 }
 
 // checkpoint stores how far the turn is.
@@ -121,8 +156,18 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	l.calls, l.results = len(t.calls.Rows), len(t.end.Results)
-	return t.s.Store.Step(ctx, l.Turn, body)
+	for began := time.Now(); ; time.Sleep(retryEvery) {
+		err = t.s.Store.Step(ctx, l.Turn, len(l.Steps)+1, body)
+		if !errors.Is(err, archive.ErrUnreachable) || ctx.Err() != nil || time.Since(began) > retryFor {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	l.Steps, l.calls, l.results = append(l.Steps, nil), len(t.calls.Rows), len(t.end.Results)
+	l.show()
+	return nil
 }
 
 // began stores that a call begins, unless it can be made twice.

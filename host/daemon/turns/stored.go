@@ -97,7 +97,7 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 	if errors.Is(err, store.ErrBusy) {
 		return busyProblem()
 	}
-	if errors.Is(err, archive.ErrFull) { // to answer without a memory of it is better than not to answer
+	if errors.Is(err, archive.ErrFull) && (t.run == nil || !t.run.Resumed) { // to answer without a memory of it is better than not to answer
 		t.s.Logger.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
 		t.unsaved, t.run = true, nil
 		return nil
@@ -228,7 +228,7 @@ func (t *turn) traced() *store.Trace {
 	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
 }
 
-// goOn reads how far a turn is, and returns its messages.
+// goOn reads how far a turn is, and returns the messages up to its question.
 func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 	if t.stored, err = t.messages(ctx); err != nil {
 		return nil, err
@@ -245,12 +245,12 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 		if err := json.Unmarshal(body, &s); err != nil {
 			return nil, err
 		}
-		history = append(history, s.Added...)
+		t.run.before = append(t.run.before, s.Checkpoint)
 		t.calls.Rows, t.end.Results = append(t.calls.Rows, s.Calls...), append(t.end.Results, s.Results...)
 		for _, id := range s.Told {
 			t.told[id] = true
 		}
-		sent, t.run.last = s.Sent, s.Checkpoint
+		sent = s.Sent
 	}
 	t.run.calls, t.run.results = len(t.calls.Rows), len(t.end.Results)
 	t.end.Conversation = t.scope.Conversation
@@ -259,25 +259,44 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 }
 
 // announce tells the client how far the turn is that goes on: it drops the text that it has
-// got since.
+// got since, and gets the calls and results that it has not.
 func (t *turn) announce(ctx context.Context, history []agent.Message) error {
-	list, _, err := t.s.Store.EventsAfter(ctx, t.scope.Principal, t.run.Turn, 0)
-	if err != nil {
-		return err
-	}
-	var shown []byte
-	for _, e := range list {
-		shown = append(shown, e.Data...)
+	shown := map[string]bool{}
+	for n := 0; ; {
+		list, _, err := t.s.Store.EventsAfter(ctx, t.scope.Principal, t.run.Turn, n)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, e := range list {
+			n = e.Last
+			for frame := range bytes.SplitSeq(e.Data, []byte("\n\n")) {
+				head, data, _ := bytes.Cut(frame, []byte("\ndata: "))
+				var of struct{ ID string }
+				_ = json.Unmarshal(data, &of) // other events have none
+				_, name, _ := bytes.Cut(head, []byte("event: "))
+				shown[string(name)+" "+of.ID] = true
+			}
+		}
 	}
 	if len(shown) == 0 {
 		return nil
 	}
 	t.stream.Goes(*t.sent)
-	for _, c := range agent.Pending(history) {
-		id, _ := json.Marshal(c.ID) // a text
-		if !bytes.Contains(shown, slices.Concat([]byte(`"id":`), id)) {
-			t.emit(api.EventCall, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args})
+	for _, m := range agent.Apply(history, t.run.before)[len(history):] {
+		for _, c := range m.Calls {
+			if !shown[api.EventCall+" "+c.ID] {
+				t.emit(api.EventCall, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args})
+			}
 		}
 	}
+	for _, r := range t.end.Results {
+		if !shown[api.EventResult+" "+r.ID] {
+			t.stream.Result(Call{Out: r})
+		}
+	}
+	t.run.show()
 	return nil
 }

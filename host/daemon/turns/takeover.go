@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/script"
@@ -17,8 +18,7 @@ import (
 // maxOwners is how many daemons may die with a turn before none takes it over any more.
 const maxOwners = 4
 
-// Continue goes on with a turn of a daemon that is gone. It is as Ask; events that the
-// daemon had added last may come twice.
+// Continue goes on with a turn of a daemon that is gone. It is as Ask.
 func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
 	if r.Stored {
@@ -31,6 +31,27 @@ func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name stri
 		}
 		return o.End, nil
 	}
+	l := &lasting{Run: &r, keep: s.Leases}
+	end, err = s.goOn(ctx, l, emit)
+	if err == nil || l.begun || errors.Is(err, ErrLeft) {
+		return end, err
+	}
+	// The agent did not get it.
+	l.t = &turn{s: s, end: api.ChatEnd{Conversation: r.Scope.Conversation}}
+	if s.Admission.Closed() && ctx.Err() == nil {
+		err = errors.Join(err, archive.ErrUnreachable)
+	}
+	if l.left(ctx, err) {
+		return api.ChatEnd{}, ErrLeft
+	}
+	if err := s.giveUp(context.WithoutCancel(ctx), l, err); err != nil && l.left(ctx, err) {
+		return api.ChatEnd{}, ErrLeft
+	}
+	return l.t.end, err
+}
+
+func (s *Service) goOn(ctx context.Context, l *lasting, emit func(name string, data any)) (api.ChatEnd, error) {
+	r := l.Run
 	if r.Fence > maxOwners {
 		return api.ChatEnd{}, api.Problemf(http.StatusInternalServerError, "internal", "ask in another way", "%d daemons ended while they answered this question", r.Fence-1)
 	}
@@ -45,7 +66,7 @@ func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name stri
 	if err != nil {
 		return api.ChatEnd{}, err
 	}
-	t.run = &lasting{Run: &r, t: t, keep: s.Leases}
+	t.run, l.t = l, t
 	leave, err := s.admit(ctx, t)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -56,13 +77,26 @@ func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name stri
 
 // GiveUp stores how far a turn came whose daemon is gone, and whose client went with it.
 func (s *Service) GiveUp(ctx context.Context, r store.Run) error {
-	t := &turn{s: s, scope: r.Scope, calls: &Calls{}, told: map[string]bool{}}
-	t.run = &lasting{Run: &r, t: t}
 	r.Resumed = false
+	l := &lasting{Run: &r}
+	err := s.giveUp(ctx, l, errGone())
+	if err != nil && !errors.Is(err, archive.ErrUnreachable) {
+		err = errors.Join(err, s.Store.EndRun(s.Store.Fenced(ctx, r.Turn, r.Fence), r.Turn))
+	}
+	return err
+}
+
+// giveUp stores how far a turn came that ended by an error.
+func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
+	r := l.Run
+	t := &turn{s: s, scope: r.Scope, calls: &Calls{}, told: map[string]bool{}, run: l}
+	t.ask.Conversation = r.Scope.Conversation
+	l.t, l.before = t, nil
 	history, err := t.goOn(ctx)
 	if err != nil {
-		return errors.Join(err, s.Store.EndRun(t.run.fenced(ctx), r.Turn))
+		return err
 	}
+	history = agent.Apply(history, l.before)
 	pending := agent.Message{Role: agent.RoleResults, Turn: lastTurn(history), At: s.Now()}
 	for _, c := range agent.Pending(history) {
 		fail := tool.Errorf(tool.Cancelled, "", "the call was not begun")
@@ -74,9 +108,8 @@ func (s *Service) GiveUp(ctx context.Context, r store.Run) error {
 	if len(pending.Results) > 0 {
 		history = append(history, pending)
 	}
-	remarkFailure(history, errGone())
-	change := store.Turn{From: lastSeq(t.stored), Messages: t.rows(history[len(t.stored)-1:]), Calls: t.calls.Rows, Run: &r}
-	return s.Store.Finish(t.run.fenced(ctx), r.Scope, change)
+	remarkFailure(history, why)
+	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: lastSeq(t.stored), Messages: t.rows(history[len(t.stored)-1:]), Calls: t.calls.Rows, Run: l.run(why)})
 }
 
 // admit waits until one more turn may run.

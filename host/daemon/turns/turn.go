@@ -63,9 +63,13 @@ type lasting struct {
 	t     *turn
 	keep  *lease.Keeper
 	ended bool // its end is stored
+	begun bool // the agent has it, of a turn that goes on here
 	// calls and results are how many of the turn's are in its steps.
 	calls, results int
-	last           agent.Checkpoint // of those before the daemon took it over
+	before         []agent.Checkpoint // of other daemons
+
+	mu   sync.Mutex // guards back
+	back []func()   // the events from the first result on that no step has
 }
 
 // progressPause is how long a call's next report of progress must wait, but for
