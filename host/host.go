@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/judge"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/memory"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -49,6 +50,7 @@ type Host struct {
 	meaning   *memory.Memory                               // vectors and summaries of results
 	temp      string                                       // folder of a temporary archive; empty: none
 	answers   *answer.Cache
+	lock      *sharedlock.Lock // weir.lock; nil: none
 	catalog   *catalog.Catalog // which plugins may run
 	index     *modindex.Index
 	memory    approval.Memory
@@ -123,6 +125,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.reload(ctx); err != nil {
 		return h, err
 	}
+	h.calls.Go(func() { h.lock.Follow(h.closing, func() { _ = h.reload(h.closing) }) })
 	if cfg.PrecompileDelay > 0 && engines.HasWorkers() {
 		go h.precompile()
 	}
@@ -151,6 +154,9 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	h.meaning = memory.New(results, h.log, h.memoryConfig)
 	h.builtin = history.Tools{Store: results, Near: h.meaning.Near, Log: h.log}
 	if err := h.finder.Open(ctx, results.DB(), h.log, h.cfg.Now); err != nil {
+		return err
+	}
+	if h.lock, err = sharedlock.Open(ctx, results.DB(), h.cfg.Lock, h.cfg.Approved, h.log); err != nil {
 		return err
 	}
 	h.finder.Configure(h.settings.Load().ToolSearch)

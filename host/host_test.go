@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 				panic(err)
 			}
 		}
-		return pgtest.Main{M: m, Part: "^TestArchiveSurvives|^TestWholeOf|^TestConcurrentCalls"}.Run()
+		return pgtest.Main{M: m, Part: "^TestMachines|^TestArchiveSurvives|^TestWholeOf|^TestConcurrentCalls"}.Run()
 	}())
 }
 

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/catalog"
-	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -21,7 +19,7 @@ import (
 // newCatalog returns the catalog, which decides which plugins may run.
 func (h *Host) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Config{
-		Store: storeOf(h.cfg), Grants: h.grants, Resolver: h.resolver,
+		Store: h.lock, Grants: h.grants, Resolver: h.resolver,
 		Options: func() registry.Options {
 			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index, Judges: h.engines.Load().Judges}
 		},
@@ -30,14 +28,6 @@ func (h *Host) newCatalog() *catalog.Catalog {
 		},
 		Now: h.cfg.Now, Log: h.log,
 	})
-}
-
-// storeOf returns the lock file that a Config names, nil if it names none.
-func storeOf(cfg Config) *lockfile.Store {
-	if cfg.Lock == "" {
-		return nil
-	}
-	return &lockfile.Store{File: cfg.Lock, Copies: cmp.Or(cfg.Approved, filepath.Join(filepath.Dir(cfg.Lock), "approved"))}
 }
 
 // Approve lets the version of a plugin run whose digest a person has reviewed. by is

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -20,7 +21,7 @@ import (
 // A Config is what a Catalog needs. Store may be nil; all other fields are required.
 type Config struct {
 	// Store has the lock file and the approved copies. If nil, every plugin runs.
-	Store *lockfile.Store
+	Store *sharedlock.Lock
 	// Grants returns the grants in force, by plugin name.
 	Grants func() map[string]plugin.Grant
 	// Resolver returns what intersects asks and those grants.
@@ -59,28 +60,37 @@ func TrustOf(f plugin.Folder) plugin.Trust { return cmp.Or(f.Trust, plugin.Trust
 
 // Decide returns what of a snapshot may run. It approves what needs no person: the
 // lock file has it before it runs. ctx is for reading approved copies.
-func (c *Catalog) Decide(ctx context.Context, snap *registry.Snapshot) *Decision {
-	d := &Decision{Snapshot: snap, Refused: snap.Refused}
+func (c *Catalog) Decide(ctx context.Context, snap *registry.Snapshot) (d *Decision) {
+	const tries = 5 // other daemons approve as well
+	for n, again := 0, true; again && n < tries; n++ {
+		d, again = c.decideAll(ctx, snap)
+	}
+	return d
+}
+
+// decideAll is Decide. again says that another daemon has changed the lock meanwhile.
+func (c *Catalog) decideAll(ctx context.Context, snap *registry.Snapshot) (d *Decision, again bool) {
+	d = &Decision{Snapshot: snap, Refused: snap.Refused}
 	if c.cfg.Store == nil {
 		for _, pl := range snap.Plugins {
 			d.Entries = append(d.Entries, &Entry{Name: pl.Manifest.Name, Plugin: pl})
 		}
-		return d
+		return d, false
 	}
 	lock, err := c.cfg.Store.Load()
 	if err != nil {
 		for _, pl := range snap.Plugins {
 			d.Entries = append(d.Entries, c.pending(ctx, nil, pl, err))
 		}
-		return d
+		return d, false
 	}
 	for _, pl := range snap.Plugins {
 		d.Entries = append(d.Entries, c.decide(ctx, lock, pl))
 	}
-	c.approveAll(ctx, lock, d)
+	again = c.approveAll(ctx, lock, d)
 	c.addMissing(ctx, lock, d)
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return a.approvedAt().Compare(b.approvedAt()) })
-	return d
+	return d, again
 }
 
 // KnownSources returns the sources of the approved plugins. New plugins cannot take
@@ -126,7 +136,7 @@ func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.
 	current := locked.Current()
 	same := current != nil && locked.Digest == pl.Digest()
 	switch {
-	case same && locked.Source == pl.Source:
+	case same && (locked.Source == pl.Source || c.cfg.Store.Shared()):
 		return &Entry{Name: name, locked: locked, Plugin: pl}
 	case current == nil:
 		return c.decideNew(lock, pl)
@@ -136,6 +146,9 @@ func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.
 	e.fix = approveFix(name)
 	if locked.RolledBack || TrustOf(pl.Folder) != plugin.TrustGranted {
 		return e
+	}
+	if c.cfg.Store.Shared() && locked.Version(pl.Digest()) != nil {
+		return e // another machine has a later version already, which would change back and forth
 	}
 	var before registry.Asks
 	if e.Plugin != nil {
@@ -240,23 +253,34 @@ func (c *Catalog) readCopy(ctx context.Context, e *lockfile.Entry, folder plugin
 	if v == nil || v.Copy == "" {
 		return nil
 	}
-	path := c.cfg.Store.CopyPath(v)
-	pl, problems := registry.ReadPlugin(ctx, path, v.WasmSHA256, folder, c.cfg.Options())
-	switch {
-	case len(problems) > 0:
-		c.cfg.Log.Error("an approved copy cannot be used", "copy", path, "problem", problems[0].String())
-		return nil
-	case pl.Digest() != v.Digest:
-		c.cfg.Log.Error("an approved copy is not what was approved", "copy", path)
+	pl, problem := c.readVersion(ctx, v, folder)
+	if pl == nil && c.cfg.Store.Fetch(ctx, v) == nil {
+		pl, problem = c.readVersion(ctx, v, folder)
+	}
+	if pl == nil {
+		c.cfg.Log.Error("an approved copy cannot be used", "copy", c.cfg.Store.CopyPath(v), "problem", problem)
 		return nil
 	}
 	c.AddImpliedAsks(pl)
 	return pl
 }
 
+// readVersion returns a version's local copy; nil with the problem if it cannot be used.
+func (c *Catalog) readVersion(ctx context.Context, v *lockfile.Version, folder plugin.Folder) (pl *registry.Plugin, problem string) {
+	pl, problems := registry.ReadPlugin(ctx, c.cfg.Store.CopyPath(v), v.WasmSHA256, folder, c.cfg.Options())
+	switch {
+	case len(problems) > 0:
+		return nil, problems[0].String()
+	case pl.Digest() != v.Digest:
+		return nil, "it is not what was approved"
+	}
+	return pl, ""
+}
+
 // approveAll writes the versions that need no person to the lock file. Those that
-// cannot be written stay pending.
-func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decision) {
+// cannot be written stay pending. again says that another daemon was faster.
+func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decision) (again bool) {
+	first := c.cfg.Store.Shared() && lock.Revision == 0 && len(lock.Plugins) > 0
 	var approved []*Entry
 	for _, e := range d.Entries {
 		if e.approveBy != "" {
@@ -265,12 +289,12 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 				continue
 			}
 			approved = append(approved, e)
-		} else if e.Plugin != nil && !e.copied {
-			c.restoreCopy(e)
+		} else if e.Plugin != nil && (!e.copied || first) {
+			c.restoreCopy(e, first)
 		}
 	}
-	if len(approved) == 0 {
-		return
+	if len(approved) == 0 && !first {
+		return false
 	}
 	if err := c.save(lock); err != nil {
 		before := c.lock()
@@ -281,17 +305,18 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 			}
 			*e = *c.pending(ctx, locked, e.Offered, err)
 		}
-		return
+		return errors.Is(err, sharedlock.ErrChanged)
 	}
 	for _, e := range approved {
 		*e = Entry{Name: e.Name, Plugin: e.Offered, locked: lock.Plugins[e.Name]}
 	}
+	return false
 }
 
-// restoreCopy creates the approved copy of a plugin if it is missing.
-func (c *Catalog) restoreCopy(e *Entry) {
+// restoreCopy creates the approved copy of a plugin if it is missing, or in any case.
+func (c *Catalog) restoreCopy(e *Entry, always bool) {
 	v := e.locked.Current()
-	if _, err := os.Stat(c.cfg.Store.CopyPath(v)); err == nil {
+	if _, err := os.Stat(c.cfg.Store.CopyPath(v)); err == nil && !always {
 		return
 	}
 	if files, source, err := e.Plugin.Files(); err == nil {
@@ -368,6 +393,14 @@ func (c *Catalog) addMissing(ctx context.Context, lock *lockfile.Lock, d *Decisi
 					Name: name, Plugin: pl, copied: true, locked: lock.Plugins[name], cause: plugin.CauseReplaced,
 					why: tool.Textf("another plugin, %s, is at its path", e.Name), fix: tool.Textf("look at that one: weir plugin info %s", e.Name),
 				})
+				known[name] = true
+			}
+		}
+	}
+	for name, e := range lock.Plugins { // those that are in the folders of other machines alone
+		if c.cfg.Store.Shared() && !known[name] {
+			if pl := c.readCopy(ctx, e, plugin.Folder{}); pl != nil {
+				d.Entries = append(d.Entries, &Entry{Name: name, Plugin: pl, copied: true, locked: e})
 			}
 		}
 	}

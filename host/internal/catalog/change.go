@@ -2,10 +2,12 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
@@ -28,7 +30,10 @@ func (c *Catalog) Update(ctx context.Context, snap *registry.Snapshot, change Ch
 	if err := change(ctx, snap, lock); err != nil {
 		return err
 	}
-	if err := c.save(lock); err != nil {
+	err = c.save(lock)
+	if errors.Is(err, sharedlock.ErrChanged) {
+		return &plugin.Error{Code: plugin.CodeChanged, Msg: tool.Textf("the plugins were changed elsewhere at the same moment"), Hint: tool.Textf("look at them again, and repeat it")}
+	} else if err != nil {
 		return lockError(err)
 	}
 	return nil
@@ -75,7 +80,7 @@ func (c *Catalog) Rollback(name, digest string) Change {
 		if e == nil {
 			return notFound(snap, lock, name)
 		}
-		if !inFolder(snap, name, e.Source) {
+		if !c.cfg.Store.Shared() && !inFolder(snap, name, e.Source) {
 			return goneError(name)
 		}
 		v, err := findVersion(name, e, digest)

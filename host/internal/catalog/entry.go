@@ -53,7 +53,9 @@ func (e *Entry) FillInfo(info *plugin.Info) {
 	info.Digest = e.Shown().Digest()
 	if v := e.locked.Current(); v != nil && v.Digest == info.Digest {
 		info.Approved = &plugin.Approval{By: v.By, At: v.At, RolledBack: e.locked.RolledBack}
-		info.Source = e.locked.Source // of a copy too
+		if e.copied {
+			info.Source = e.locked.Source
+		}
 	}
 	info.Pending = e.pendingVersion()
 	if e.Plugin == nil {

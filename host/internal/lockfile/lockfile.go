@@ -39,6 +39,8 @@ const (
 type Lock struct {
 	Schema  int               `json:"schema"`
 	Plugins map[string]*Entry `json:"plugins"` // by name
+	// Revision counts the changes of a lock that several daemons share.
+	Revision int64 `json:"-"`
 
 	unknown unknownKeys
 }
@@ -175,6 +177,11 @@ func (s Store) Load() (*Lock, error) {
 	case err != nil:
 		return nil, &Error{tool.Textf("%s cannot be read: %s", s.File, cause(err)), tool.Textf("let the user that runs weir read it")}
 	}
+	return s.Decode(text)
+}
+
+// Decode returns the lock of a text. The error is an *Error about the file.
+func (s Store) Decode(text []byte) (*Lock, error) {
 	l, ok := decodeKnown(text)
 	if !ok {
 		l = &Lock{}
@@ -243,13 +250,19 @@ func (l *Lock) check() tool.Text {
 	return tool.Text{}
 }
 
+// Encode returns the text of a lock.
+func (l *Lock) Encode() ([]byte, error) {
+	l.Schema = Schema
+	text, err := json.MarshalIndent(l, "", "  ")
+	return append(text, '\n'), err
+}
+
 // Save replaces the lock file and syncs it to disk. On an error, which is an
 // *Error, the file is unchanged.
 func (s Store) Save(l *Lock) error {
-	l.Schema = Schema
-	text, err := json.MarshalIndent(l, "", "  ")
+	text, err := l.Encode()
 	if err == nil {
-		err = replaceFile(s.File, append(text, '\n'))
+		err = replaceFile(s.File, text)
 	}
 	if err != nil {
 		return &Error{tool.Textf("%s cannot be written: %s", s.File, cause(err)), tool.Textf("free some space, or let the user that runs weir write there")}

@@ -1,0 +1,20 @@
+-- +goose Up
+-- weir.lock of all daemons that share the database: one row, whose version each change
+-- adds 1 to.
+CREATE TABLE plugin_lock (
+    id      INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    version INTEGER NOT NULL,
+    body    TEXT    NOT NULL
+);
+
+-- The files of approved versions, by the digest of the version: a zip archive in pieces.
+CREATE TABLE plugin_files (
+    digest TEXT    NOT NULL,
+    piece  INTEGER NOT NULL,
+    data   BLOB    NOT NULL,
+    PRIMARY KEY (digest, piece)
+);
+
+-- +goose Down
+DROP TABLE plugin_files;
+DROP TABLE plugin_lock;
