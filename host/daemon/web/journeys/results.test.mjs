@@ -38,7 +38,7 @@ test('lines and matches are loaded back, and what fits is told before', async ()
   assert.ok(await side.getByRole('button', { name: /^Load/ }).isDisabled());
   await page.getByRole('button', { name: 'Select line 20', exact: true }).click();
   await page.getByRole('button', { name: 'Select line 21', exact: true }).click({ modifiers: ['Shift'] });
-  assert.equal(await lines.inputValue(), '20-21');
+  await page.waitForFunction((n) => n.value === '20-21', await lines.elementHandle()); // it follows the selection after the next frame
   await side.getByText(/^all [\d,]+ characters fit$/).waitFor();
   await side.getByRole('button', { name: 'Load these lines with the next question' }).click();
   await read(page);
@@ -334,10 +334,11 @@ test('archived results of programs are found, read and deleted', async () => {
 
 // reach goes to a control as one who has no mouse does.
 async function reach(page, control, ...keys) {
-  await control.waitFor();
-  for (let i = 0; !await control.evaluate((n) => n === document.activeElement && !n.disabled); i++) {
+  let node = await control.elementHandle(); // looking it up by its role takes far longer than a key
+  for (let i = 0; !await node.evaluate((n) => n === document.activeElement && !n.disabled); i++) {
     assert.ok(i < 150, `Tab does not lead to ${control}`);
     await page.keyboard.press('Tab');
+    if (!await node.evaluate((n) => n.isConnected)) node = await control.elementHandle();
   }
   for (const key of keys) await page.keyboard.press(key);
 }

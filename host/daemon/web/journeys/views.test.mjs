@@ -1,7 +1,7 @@
 // Every view at once: keys, accessibility, widths, languages.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, colours, ended, gallery, log, startWorld, violations } from './world.mjs';
+import { ask, ended, fromDisk, gallery, log, startWorld, violations } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld(); ({ weir, model } = world); });
@@ -52,8 +52,7 @@ async function views(page, look, w) {
   await page.getByRole('textbox', { name: /^(Your question|你的问题)$/ }).waitFor();
   await look('conversation');
   const narrow = page.getByRole('button', { name: w.chats, exact: true });
-  if (await narrow.isVisible()) await narrow.click();
-  await look('conversations');
+  if (await narrow.isVisible()) { await narrow.click(); await look('conversations'); }
   await page.getByRole('button', { name: w.about }).first().click();
   await dialog.waitFor();
   await look('about');
@@ -89,7 +88,7 @@ async function views(page, look, w) {
     await page.getByRole('main').locator('.try, .timeline, .setting, .card').first().waitFor();
     await look(`${name}-one`);
   }
-  for (const part of ['limits', 'agents', 'health']) {
+  for (const part of ['agents', 'health']) { // Limits come first
     await page.evaluate((hash) => { location.hash = hash; }, `#/settings/${part}`);
     await page.locator('.setting, .health li').first().waitFor();
     await look(`settings-${part}`);
@@ -102,34 +101,33 @@ const chinese = { ask: '提问', results: '结果', plugins: /^插件/, more: '�
 
 test('every view is accessible and as wide as the screen', async () => {
   await weir.stranger('sneaky', ['evil.example']);
-  const page = await world.visit();
+  const page = await world.visit({}), found = [];
   await prepare(page, 'Make everything there is', 'Everything');
-  const narrow = await world.visit(undefined, page.url()), stranger = await world.visit({}, ''), parts = await world.visit({ files: gallery });
-  const found = [];
-  // looks returns what looks at a page of some width; in the other colour scheme only at colours.
-  const looks = async (seen, width, colorScheme, other) => {
-    await seen.setViewportSize({ width, height: 720 });
-    await seen.emulateMedia({ colorScheme });
+  // looks returns what looks at the page of some width; in the other colour scheme only at colours.
+  const looks = async (width, colorScheme, other) => {
+    await page.setViewportSize({ width, height: 720 });
+    await page.emulateMedia({ colorScheme });
     return async (name) => {
-      const wide = await seen.evaluate(() => [document.documentElement, ...document.querySelectorAll('body, .shell, .rail, .rail *, .stage, .page > *, .talk-head *, .ask *, .find > *, dialog[open], .login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 || (n === document.documentElement && n.scrollWidth > innerWidth)).map((n) => n.id || `${n.nodeName}.${n.className}`));
-      for (const what of [...(await violations(seen)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
-      if (process.env.SHOTS) await seen.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/[^\p{L}\p{N}]/gu, '')}.png` });
-      await seen.emulateMedia({ colorScheme: other });
-      for (const what of await violations(seen, colours)) found.push(`${name}, ${width}, ${other}: ${what}`);
-      await seen.emulateMedia({ colorScheme });
+      const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('body, .shell, .rail, .rail *, .stage, .page > *, .talk-head *, .ask *, .find > *, dialog[open], .login *')].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 || (n === document.documentElement && n.scrollWidth > innerWidth)).map((n) => n.id || `${n.nodeName}.${n.className}`));
+      for (const what of [...(await violations(page)), ...wide.map((n) => `too wide: ${n}`)]) found.push(`${name}, ${width}, ${colorScheme}: ${what}`);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/en-${width}-${colorScheme}-${name.replace(/[^\p{L}\p{N}]/gu, '')}.png` });
+      await page.emulateMedia({ colorScheme: other });
+      for (const what of await violations(page, false)) found.push(`${name}, ${width}, ${other}: ${what}`);
+      await page.emulateMedia({ colorScheme });
     };
   };
-  const wideOnes = [1280, 'light', 'dark'], narrowOnes = [320, 'dark', 'light'];
-  const alone = async () => { // without a conversation
-    await parts.evaluate(() => { location.hash = '#/gallery'; });
-    await parts.getByRole('heading', { name: 'Components' }).waitFor();
-    for (const how of [wideOnes, narrowOnes]) {
-      await (await looks(stranger, ...how))('login');
-      await (await looks(parts, ...how))('gallery');
-    }
-  };
-  // Side by side, because each waits for its own process of the browser.
-  await Promise.all([alone(), looks(page, ...wideOnes).then((look) => views(page, look, english)), looks(narrow, ...narrowOnes).then((look) => views(narrow, look, english))]);
+  // One page after another in the same process of the browser, which needs a second of work to warm up.
+  const both = async (see) => { for (const how of [[1280, 'light', 'dark'], [320, 'dark', 'light']]) await see(await looks(...how)); };
+  await both((look) => views(page, look, english));
+  await fromDisk(page, weir.url, gallery);
+  await page.goto(`${weir.url}#/gallery`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Components' }).waitFor();
+  await both((look) => look('gallery'));
+  await page.context().clearCookies();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  await both((look) => look('login'));
   assert.deepEqual(found, []);
 });
 
