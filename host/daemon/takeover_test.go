@@ -275,16 +275,22 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 
 // A client gets each result once, however many events it has.
 func TestTwoDaemonsShowResultsOnce(t *testing.T) {
-	s := sharing(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")))[0]
+	list, db := sharingOne(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")))
+	s := list[0]
 	s.daemon.leases.TakeOver(false)
 	events := slices.Repeat([]string{"event: chat.text\ndata: {}"}, 300)
 	events[0] = started
+	s.leave("stored", `{"message":"What is 6*7?","resume":true}`, true, events[:1], called, given)
+	if _, err := db.Exec(`UPDATE runs SET state = 'stored', outcome = '{"end":{"answer":"It is 42.","results":[{"id":"call_001","tool":"calculator","ok":true}]}}'`); err != nil {
+		t.Fatal(err)
+	}
 	s.leave("unseen", `{"message":"What is 6*7?","resume":true}`, true, events, called, given)
 	events = append(events, "event: "+api.EventCall+"\ndata: {\"id\":\"call_001\"}", "event: "+api.EventResult+"\ndata: {\"id\":\"call_001\"}")
 	s.leave("seen", `{"message":"What is 6*7?","resume":true}`, true, events, called, given)
 	s.daemon.leases.TakeOver(true)
 	for id, want := range map[string]string{
 		"unseen-300": api.EventMissed + " " + api.EventCall + " " + api.EventResult + " ",
+		"stored-1":   api.EventMissed + " " + api.EventCall + " " + api.EventResult + " " + api.EventEnd,
 		"seen-302":   api.EventMissed + " ",
 	} {
 		c := s.connect("", id)

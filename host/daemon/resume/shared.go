@@ -14,7 +14,7 @@ import (
 
 const (
 	batchEvery = 50 * time.Millisecond  // between two commits of events
-	retryEvery = time.Second            // while the database is away
+	retryEvery = 200 * time.Millisecond // while the database is away
 	retryFor   = time.Minute            // after which the connection of the client ends
 	pollEvery  = 200 * time.Millisecond // while a client waits for events of another daemon
 	readsEvery = 10 * time.Second       // between two notes that a client reads a turn of another daemon

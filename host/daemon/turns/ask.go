@@ -138,7 +138,7 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	var runErr error
 	switch {
 	case goesOn:
-		if err := t.announce(ctx, history); err != nil {
+		if err := t.announce(ctx); err != nil {
 			return api.ChatEnd{}, err
 		}
 		t.run.begun = true

@@ -239,11 +239,16 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 	if len(history) == 0 || history[len(history)-1].Role != agent.RoleUser {
 		return nil, fmt.Errorf("the question of the turn %s is not stored", t.run.Turn)
 	}
+	return history, t.steps()
+}
+
+// steps reads what other daemons have stored of the turn.
+func (t *turn) steps() error {
 	sent := ""
 	for _, body := range t.run.Steps {
 		var s step
 		if err := json.Unmarshal(body, &s); err != nil {
-			return nil, err
+			return err
 		}
 		t.run.before = append(t.run.before, s.Checkpoint)
 		t.calls.Rows, t.end.Results = append(t.calls.Rows, s.Calls...), append(t.end.Results, s.Results...)
@@ -255,12 +260,12 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 	t.run.calls, t.run.results = len(t.calls.Rows), len(t.end.Results)
 	t.end.Conversation = t.scope.Conversation
 	t.sent = &sent
-	return history, nil
+	return nil
 }
 
 // announce tells the client how far the turn is that goes on: it drops the text that it has
 // got since, and gets the calls and results that it has not.
-func (t *turn) announce(ctx context.Context, history []agent.Message) error {
+func (t *turn) announce(ctx context.Context) error {
 	shown := map[string]bool{}
 	for n := 0; ; {
 		list, _, err := t.s.Store.EventsAfter(ctx, t.scope.Principal, t.run.Turn, n)
@@ -285,7 +290,7 @@ func (t *turn) announce(ctx context.Context, history []agent.Message) error {
 		return nil
 	}
 	t.stream.Goes(*t.sent)
-	for _, m := range agent.Apply(history, t.run.before)[len(history):] {
+	for _, m := range agent.Apply(make([]agent.Message, 1), t.run.before)[1:] {
 		for _, c := range m.Calls {
 			if !shown[api.EventCall+" "+c.ID] {
 				t.emit(api.EventCall, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args})

@@ -21,17 +21,10 @@ const maxOwners = 4
 // Continue goes on with a turn of a daemon that is gone. It is as Ask.
 func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
-	if r.Stored {
-		var o outcome
-		if err := json.Unmarshal(r.Outcome, &o); err != nil {
-			return api.ChatEnd{}, err
-		}
-		if o.Failed != nil {
-			return o.End, o.Failed
-		}
-		return o.End, nil
-	}
 	l := &lasting{Run: &r, keep: s.Leases}
+	if r.Stored {
+		return s.sayEnd(ctx, l, emit)
+	}
 	end, err = s.goOn(ctx, l, emit)
 	if err == nil || l.begun || errors.Is(err, ErrLeft) {
 		return end, err
@@ -48,6 +41,28 @@ func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name stri
 		return api.ChatEnd{}, ErrLeft
 	}
 	return l.t.end, err
+}
+
+// sayEnd tells the client of a turn that is stored what it has not got.
+func (s *Service) sayEnd(ctx context.Context, l *lasting, emit func(name string, data any)) (api.ChatEnd, error) {
+	l.t = &turn{s: s, scope: l.Scope, emit: emit, calls: &Calls{}, told: map[string]bool{}, run: l, stream: &Stream{Emit: emit}}
+	var o outcome
+	err := json.Unmarshal(l.Outcome, &o)
+	if err == nil {
+		err = l.t.steps()
+	}
+	if err == nil {
+		*l.t.sent += o.End.Answer
+		l.t.end = o.End
+		err = l.t.announce(ctx)
+	}
+	switch {
+	case l.left(ctx, err):
+		return api.ChatEnd{}, ErrLeft
+	case err == nil && o.Failed != nil:
+		return o.End, o.Failed
+	}
+	return o.End, err
 }
 
 func (s *Service) goOn(ctx context.Context, l *lasting, emit func(name string, data any)) (api.ChatEnd, error) {
@@ -67,6 +82,11 @@ func (s *Service) goOn(ctx context.Context, l *lasting, emit func(name string, d
 		return api.ChatEnd{}, err
 	}
 	t.run, l.t = l, t
+	request, err := s.Meter.GoOn(ctx, s.Setup.Account(r.Scope.Principal, t.locale()))
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	defer request.End()
 	leave, err := s.admit(ctx, t)
 	if err != nil {
 		return api.ChatEnd{}, err

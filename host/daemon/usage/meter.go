@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
@@ -186,6 +187,26 @@ func (m *Meter) Begin(ctx context.Context, a Account) (*Request, error) {
 		c.recent, c.recentChanged = append(c.recent, now), true
 	}
 	return m.begun(c, now), nil
+}
+
+// GoOn counts as running, and refuses never, what Begin has admitted on a daemon that is gone.
+func (m *Meter) GoOn(ctx context.Context, a Account) (*Request, error) {
+	id := ""
+	if m.isShared(a) {
+		id = uuid.NewString()
+		if err := m.store.Admit(ctx, id, a.Principal, func(_ time.Time, _ int, recent []time.Time) ([]time.Time, error) { return recent, nil }); err != nil {
+			return nil, err
+		}
+		m.renewLater(id, a.Principal)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, err := m.counter(ctx, a.Principal, m.now())
+	if err != nil {
+		return nil, err
+	}
+	c.running++
+	return &Request{meter: m, counter: c, id: id}, nil
 }
 
 // begun counts a request that was admitted. m.mu is held.

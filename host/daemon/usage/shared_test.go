@@ -121,3 +121,30 @@ func TestSharedQuotas(t *testing.T) {
 		}
 	})
 }
+
+// A turn that another daemon takes over still counts as running, and not as a request.
+func TestSharedQuotasGoOn(t *testing.T) {
+	meters := twoMeters(t)
+	a := Account{Principal: "ann", Quota: Quota{Concurrent: 1, PerMinute: 2}}
+	begun, err := meters[0].Begin(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun.End() // its daemon is gone
+	for range 3 {
+		r, err := meters[1].GoOn(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := meters[0].Begin(t.Context(), a); !refused(t, err) {
+			t.Error("another one runs beside it")
+			other.End()
+		}
+		r.End()
+	}
+	if r, err := meters[0].Begin(t.Context(), a); refused(t, err) {
+		t.Error("it counts as a request")
+	} else {
+		r.End()
+	}
+}
