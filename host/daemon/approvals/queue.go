@@ -121,9 +121,13 @@ func (q *Queue) Wait(ctx context.Context, p *Request, waiting func()) (a approva
 		poll = t.C
 	}
 	for err == nil {
-		changed := q.store.Changed()                                           // before the row, so that no change is missed
-		if r, _, _ := q.store.Get(ctx, p.principal, p.ID); len(r.Answer) > 0 { // an error may pass
+		changed := q.store.Changed()                            // before the row, so that no change is missed
+		r, found, failed := q.store.Get(ctx, p.principal, p.ID) // an error may pass
+		if len(r.Answer) > 0 {
 			return a, json.Unmarshal(r.Answer, &a)
+		}
+		if q.poll > 0 && !found && failed == nil { // it was deleted, with its conversation
+			return a, approval.ErrNoPerson
 		}
 		select {
 		case <-changed:

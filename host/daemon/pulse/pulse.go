@@ -77,7 +77,10 @@ func (p *Pulse) serve(w http.ResponseWriter, r *http.Request) error {
 	if strings.HasPrefix(r.Header.Get("Accept"), stream) {
 		return p.follow(w, r)
 	}
-	now := p.now(r.Context(), access.Principal(r))
+	now, err := p.now(r.Context(), access.Principal(r), nil)
+	if err != nil {
+		return err
+	}
 	raw, err := json.Marshal(now)
 	if err != nil {
 		return err
@@ -110,9 +113,13 @@ func (p *Pulse) follow(w http.ResponseWriter, r *http.Request) error {
 	beat := time.NewTicker(p.Heartbeat())
 	defer beat.Stop()
 	var before []byte
+	waiting := []string{}
 	for {
 		change := p.changes() // before the state, so that no change is missed
-		now := p.now(ctx, who)
+		now, err := p.now(ctx, who, waiting)
+		if waiting = now.Approvals; err != nil { // the database is away
+			change.again = time.After(time.Second)
+		}
 		switch raw, err := json.Marshal(now); {
 		case err != nil:
 			return nil
@@ -160,11 +167,15 @@ func (p *Pulse) leave(who string) {
 	}
 }
 
-// changes are the channels that the next change of each kind closes.
-type changes struct{ host, approvals, turns, setup <-chan struct{} }
+// changes are the channels that the next change of each kind closes, and one that says when
+// to look again.
+type changes struct {
+	host, approvals, turns, setup <-chan struct{}
+	again                         <-chan time.Time // nil: never
+}
 
 func (p *Pulse) changes() changes {
-	return changes{p.Host.Changed(), p.Approvals.Changed(), p.Admission.Changed(), p.Setup.Changed()}
+	return changes{p.Host.Changed(), p.Approvals.Changed(), p.Admission.Changed(), p.Setup.Changed(), nil}
 }
 
 // wait waits for a change, or for a beat, at which it calls ping. It returns false at the
@@ -175,6 +186,7 @@ func (c changes) wait(ctx context.Context, beat <-chan time.Time, ping func()) b
 	case <-c.approvals:
 	case <-c.turns:
 	case <-c.setup:
+	case <-c.again:
 	case <-beat:
 		ping()
 	case <-ctx.Done():
@@ -183,24 +195,35 @@ func (c changes) wait(ctx context.Context, beat <-chan time.Time, ping func()) b
 	return true
 }
 
-// now returns the pulse of a principal.
-func (p *Pulse) now(ctx context.Context, who string) api.Pulse {
+// waiting returns the calls that wait for a principal, those before if they cannot be read.
+func (p *Pulse) waiting(ctx context.Context, who string, before []string) ([]string, error) {
+	list, err := p.Approvals.List(ctx, who)
+	if err != nil {
+		return before, err
+	}
+	ids := []string{}
+	for _, a := range list {
+		ids = append(ids, a.ID)
+	}
+	return ids, nil
+}
+
+// now returns the pulse of a principal; before is of waiting.
+func (p *Pulse) now(ctx context.Context, who string, before []string) (api.Pulse, error) {
 	c := p.changes()
 	p.mu.Lock()
 	tools, config := p.tools.of(c.host), p.config.of(c.setup)
 	p.mu.Unlock()
 	out := api.Pulse{
-		Approvals: []string{}, Answering: first(p.Admission.Answering(who)), Draining: p.Admission.Closed(),
+		Answering: first(p.Admission.Answering(who)), Draining: p.Admission.Closed(),
 		Tools: fmt.Sprintf("%s-%d", p.Run, tools), Configuration: fmt.Sprintf("%s-%d", p.Run, config),
 	}
-	waiting, _ := p.Approvals.List(ctx, who) // none, while the database is away
-	for _, a := range waiting {
-		out.Approvals = append(out.Approvals, a.ID)
-	}
+	var err error
+	out.Approvals, err = p.waiting(ctx, who, before)
 	if who == p.Setup.Operator() {
 		out.Plugins = pluginsOf(p.Host.Plugins())
 	}
-	return out
+	return out, err
 }
 
 func pluginsOf(list []plugin.Info) *api.PluginPulse {

@@ -50,10 +50,13 @@ type Sessions struct {
 	store Store
 	now   func() time.Time
 
+	asking sync.Mutex // held while the store is asked, and what follows is not waited for
+	read   time.Time  // when all was read last; asking guards it
+
 	mu    sync.Mutex
 	all   []store.Session // the oldest first
 	codes []code          // the oldest first
-	read  time.Time       // when all was read for a session of another daemon
+	ended []string        // those that the store may still have
 }
 
 // A code is good for one login.
@@ -74,14 +77,17 @@ func New(ctx context.Context, current *setup.Current, db Store, now func() time.
 
 // reload reads the sessions again, unless that was done so short a time ago.
 func (s *Sessions) reload(least time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	if time.Since(s.read) < least {
 		return
 	}
 	s.read = time.Now()
 	if all, err := s.store.Sessions(context.Background()); err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.all = all
+		s.drop(s.ended)
 	}
 }
 
@@ -132,9 +138,10 @@ func (s *Sessions) begin(ctx context.Context, principal, token, old string) (coo
 	cookie, key = secret(), secret()
 	now := s.now()
 	one = store.Session{ID: digest(cookie), Key: digest(key), Token: token, Principal: principal, Created: now, Expires: now.Add(lasts)}
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	var gone []string
+	gone := slices.Clone(s.ended)
 	own := 0
 	for _, x := range slices.Backward(s.all) {
 		if x.Principal == principal {
@@ -144,9 +151,13 @@ func (s *Sessions) begin(ctx context.Context, principal, token, old string) (coo
 			gone = append(gone, x.ID)
 		}
 	}
+	s.mu.Unlock()
 	if err := s.store.PutSession(ctx, one, gone...); err != nil {
 		return "", "", one, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleted(gone)
 	s.drop(gone)
 	s.all = append(s.all, one)
 	return cookie, key, one, nil
@@ -155,15 +166,28 @@ func (s *Sessions) begin(ctx context.Context, principal, token, old string) (coo
 // end ends sessions of a principal: the one with the id, or all if it is empty.
 func (s *Sessions) end(ctx context.Context, principal, id string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	var gone []string
 	for _, x := range s.all {
 		if x.Principal == principal && (id == "" || x.ID == id) {
-			gone = append(gone, x.ID)
+			s.ended = append(s.ended, x.ID)
 		}
 	}
+	gone := slices.Clone(s.ended)
 	s.drop(gone) // even if the file stays as it is: no one comes in with them any more
-	return s.store.DeleteSessions(ctx, gone...)
+	s.mu.Unlock()
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if err := s.store.DeleteSessions(ctx, gone...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleted(gone)
+	return nil
+}
+
+// deleted says that the store does not have sessions any more.
+func (s *Sessions) deleted(ids []string) {
+	s.ended = slices.DeleteFunc(s.ended, func(id string) bool { return slices.Contains(ids, id) })
 }
 
 func (s *Sessions) drop(ids []string) {

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/sdk/limit"
 )
 
 // approvalsKind is the kind of their notices.
@@ -100,6 +102,22 @@ func (w Approvals) List(ctx context.Context, principal string) (list []ApprovalR
 			return err
 		})
 	return list, wrap(ctx, "reading the requests", err)
+}
+
+// deleteApprovals deletes what waits for a person in a conversation, and what they answered.
+func (s *Store) deleteApprovals(ctx context.Context, tx *sql.Tx, sc archive.Scope) error {
+	if !s.Shared() {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM approvals WHERE principal = ? AND CASE WHEN outcome = '' THEN CAST(convert_from(body, 'UTF8') AS json) ->> 'conversation_id' = ? ELSE FALSE END",
+		sc.Principal, limit.Visible(sc.Conversation))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "DELETE FROM answers WHERE principal = ? AND conversation = ?", sc.Principal, sc.Conversation)
+	}
+	if err == nil {
+		err = s.db.Notify(ctx, tx, approvalsKind, "")
+	}
+	return err
 }
 
 // Changed implements approvals.Store.

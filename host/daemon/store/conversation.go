@@ -138,6 +138,9 @@ func (s *Store) DeleteConversation(ctx context.Context, sc archive.Scope) (Delet
 				return err
 			}
 		}
+		if err := s.deleteApprovals(ctx, tx, sc); err != nil {
+			return err
+		}
 		size, err := s.results.DeleteConversationIn(ctx, tx, sc)
 		out.Archives, out.ArchiveBytes = size.Results, size.Bytes
 		return err

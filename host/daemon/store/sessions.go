@@ -17,18 +17,9 @@ type Session struct {
 	Created, Expires time.Time
 }
 
-// Sessions returns the sessions that have not expired, the oldest first, and deletes the
-// others.
+// Sessions returns the sessions that have not expired, the oldest first.
 func (s *Store) Sessions(ctx context.Context) (list []Session, err error) {
-	const doing = "reading the sessions"
-	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE expires_at <= ?", s.now().UnixMilli())
-		return err
-	})
-	if err != nil {
-		return nil, wrap(ctx, doing, err)
-	}
-	err = s.db.Each(ctx, "SELECT id, key, token, principal, created_at, expires_at FROM sessions ORDER BY created_at, id", nil, func(row sqlite.Row) error {
+	err = s.db.Each(ctx, "SELECT id, key, token, principal, created_at, expires_at FROM sessions WHERE expires_at > ? ORDER BY created_at, id", []any{s.now().UnixMilli()}, func(row sqlite.Row) error {
 		var one Session
 		var created, expires sql.NullInt64
 		err := row.Scan(&one.ID, &one.Key, &one.Token, &one.Principal, &created, &expires)
@@ -36,13 +27,16 @@ func (s *Store) Sessions(ctx context.Context) (list []Session, err error) {
 		list = append(list, one)
 		return err
 	})
-	return list, wrap(ctx, doing, err)
+	return list, wrap(ctx, "reading the sessions", err)
 }
 
-// PutSession stores a new session, and deletes others by their IDs.
+// PutSession stores a new session, and deletes others by their IDs, and those that have expired.
 func (s *Store) PutSession(ctx context.Context, one Session, gone ...string) error {
 	return wrap(ctx, "storing a session", s.db.Transact(ctx, func(tx *sql.Tx) error {
 		if err := deleteSessions(ctx, tx, gone); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE expires_at <= ?", s.now().UnixMilli()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO sessions (id, key, token, principal, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)",

@@ -165,3 +165,28 @@ func TestOldTurnsDoNotGoOn(t *testing.T) {
 		}
 	}
 }
+
+// What waits for a person goes with its conversation.
+func TestDeletedConversationAsksNobody(t *testing.T) {
+	s := shared(t, 1)[0]
+	if err := s.Begin(t.Context(), Conversation{ID: mine.Conversation, Principal: mine.Principal}, []Message{{Role: "user"}}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for id, in := range map[string]string{"here": mine.Conversation, "elsewhere": "other", "settled": mine.Conversation} {
+		r := ApprovalRow{ID: id, Principal: mine.Principal, Same: id, Asked: now, Expires: now.Add(time.Hour), Body: []byte(`{"conversation_id":"` + in + `"}`)}
+		if _, _, err := s.Approvals().Add(t.Context(), r, 8, 8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Approvals().Settle(t.Context(), mine.Principal, "settled", "answered", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeleteConversation(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Approvals().List(t.Context(), mine.Principal)
+	if err != nil || len(list) != 1 || list[0].ID != "elsewhere" {
+		t.Errorf("%v, %v", list, err)
+	}
+}

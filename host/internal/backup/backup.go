@@ -138,13 +138,14 @@ func take(ctx context.Context, p config.Paths, database, to string) error {
 	if database == "" {
 		return archive.Snapshot(ctx, p.Archive, to)
 	}
-	_, err := Copy(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to})
+	_, err := Copy(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to}, nil)
 	return err
 }
 
 // Copy copies all tables from a file into an empty database, or from a database into a new
 // file, and returns what it compared. If it fails, the database is empty and there is no file.
-func Copy(ctx context.Context, from, to sqlite.Options) (copied []sqlite.Table, err error) {
+// check, unless it is nil, may refuse the source.
+func Copy(ctx context.Context, from, to sqlite.Options, check func(context.Context, *sqlite.DB) error) (copied []sqlite.Table, err error) {
 	path := to.Path
 	if path != "" {
 		if err := free(path); err != nil {
@@ -160,6 +161,11 @@ func Copy(ctx context.Context, from, to sqlite.Options) (copied []sqlite.Table, 
 		defer remove()
 	}
 	if err := both(ctx, from, to, func(source, target *sqlite.DB) error {
+		if check != nil {
+			if err := check(ctx, source); err != nil {
+				return err
+			}
+		}
 		copied, err = sqlite.Copy(ctx, source, target)
 		return err
 	}); err != nil || path == "" {

@@ -130,13 +130,25 @@ func (c Commands) Copy(ctx context.Context, from, to string) error {
 func (c Commands) copy(ctx context.Context, from, to sqlite.Options) error {
 	_, done := c.Progress(c.Sprintf("copying, and reading both again"))
 	defer done()
-	copied, err := backup.Copy(ctx, from, to)
+	copied, err := backup.Copy(ctx, from, to, idle)
 	if err != nil {
 		return err
 	}
 	done()
 	c.print(copied, copied)
 	return nil
+}
+
+// idle refuses a database in which answers are under way: the copy would not have them.
+func idle(ctx context.Context, db *sqlite.DB) error {
+	if !db.InPostgres() {
+		return nil
+	}
+	n := 0
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE state <> 'ended'").Scan(&n); err != nil || n == 0 {
+		return err
+	}
+	return msg.Problemf(msg.Storage, "stop the daemons when they have ended; a daemon that starts ends those of one that is gone", "%d answers are under way, and the copy would not have them", n)
 }
 
 // Check compares two places, without names those of the configuration.
