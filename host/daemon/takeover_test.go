@@ -168,7 +168,7 @@ func TestTwoDaemonsHandOver(t *testing.T) {
 const calculates = `I calculate. <tool_call>{"id":"call_001","tool_name":"calculator","arguments":{"expression":"6*7"}}</tool_call>`
 
 // fails makes statements on a table fail as if the database was away, until restore.
-func fails(t *testing.T, db *sql.DB, event, when string) (restore func()) {
+func fails(t *testing.T, db *sql.DB, event, when string, code ...string) (restore func()) {
 	t.Helper()
 	run := func(text string) {
 		if _, err := db.Exec(text); err != nil {
@@ -176,7 +176,7 @@ func fails(t *testing.T, db *sql.DB, event, when string) (restore func()) {
 		}
 	}
 	table := event[strings.LastIndexByte(event, ' ')+1:]
-	run(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$`)
+	run(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '` + strings.Join(append(code, "57P01")[:1], "") + `'; END $$`)
 	run("CREATE TRIGGER away BEFORE " + event + " FOR EACH ROW WHEN (" + when + ") EXECUTE FUNCTION away()")
 	return func() { run("DROP TRIGGER away ON " + table) }
 }
@@ -299,5 +299,34 @@ func TestTwoDaemonsShowResultsOnce(t *testing.T) {
 		if names := strings.Join(c.inOrder(last), " "); !strings.HasPrefix(names, want) || strings.Count(names, api.EventResult) != strings.Count(want, api.EventResult) || c.text != "It is 42." {
 			t.Errorf("%s: %s: %q", id, names, c.text)
 		}
+	}
+}
+
+// A client whose turn is over before its first event is to ask again.
+func TestTwoDaemonsAskAgain(t *testing.T) {
+	m := newStepper()
+	s, db := sharingOne(t, m)
+	fails(t, db, "INSERT ON run_events", "TRUE")
+	answered := make(chan answer, 1)
+	go func() { answered <- s[0].post("/api/chat", `{"message":"Hi","resume":true}`) }()
+	for n := int64(0); n == 0; time.Sleep(10 * time.Millisecond) { // another daemon has it
+		done, err := db.Exec("UPDATE runs SET owner = 'gone', fence = 2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ = done.RowsAffected()
+	}
+	if r := <-answered; r.status != http.StatusServiceUnavailable || r.code(t) != api.CodeDraining {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	<-m.ended
+}
+
+// A server without room refuses a question whose events it could not keep.
+func TestTwoDaemonsWithoutRoom(t *testing.T) {
+	s, db := sharingOne(t, replay.New(replay.Text("It is 42.")))
+	fails(t, db, "INSERT ON runs", "TRUE", "53100")
+	if r := s[0].post("/api/chat", `{"message":"What is 6*7?","resume":true}`); r.status != http.StatusInsufficientStorage {
+		t.Errorf("%d %s", r.status, r.body)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
 )
@@ -108,6 +109,24 @@ func (b *batcher) run() {
 		select {
 		case <-b.ends:
 		case <-time.After(batchEvery):
+		}
+	}
+}
+
+// waitElsewhere waits until another daemon has an event of the turn. Where none has, the
+// turn is over, and its client asks again.
+func (t *Turn) waitElsewhere(ctx context.Context) error {
+	for {
+		list, closed, err := t.config.Table.EventsAfter(ctx, t.principal, t.id, 0)
+		switch {
+		case len(list) > 0 || ctx.Err() != nil:
+			return nil
+		case closed || errors.Is(err, store.ErrNotFound) || t.stopped.Err() != nil:
+			return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "ask again in a moment", "the daemon stopped before the answer was complete")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pollEvery):
 		}
 	}
 }

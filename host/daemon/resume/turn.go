@@ -202,6 +202,12 @@ func (t *Turn) Serve(w http.ResponseWriter, r *http.Request, n int) error {
 		if t.log.empty() && !t.log.isLost() {
 			return t.failed
 		}
+		if t.log.empty() {
+			if err := t.waitElsewhere(ctx); err != nil {
+				t.cancel()
+				return err
+			}
+		}
 	}
 	s := sse.New(w, cancel)
 	defer s.Close()

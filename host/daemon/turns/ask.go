@@ -108,6 +108,11 @@ func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd
 	} else {
 		given, err = t.open(ctx, session, &history)
 	}
+	if err != nil && context.Cause(ctx) == store.ErrFenced {
+		if err = errGone(); goesOn {
+			err = ErrLeft
+		}
+	}
 	if err != nil {
 		return api.ChatEnd{}, err
 	}
