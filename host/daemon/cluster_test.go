@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -147,6 +150,80 @@ func TestTwoDaemonsServeMCP(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What one daemon asks a client's person is answered through the other, and a call that runs on
+// one is ended through the other.
+func TestTwoDaemonsAskMCPClients(t *testing.T) {
+	a, b, work := twoDaemons(t, func() agent.Model { return replay.New() }, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	post := func(s *server, session, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bearing(testToken)(r)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Session-Id", session)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { got.Body.Close() })
+		return got
+	}
+	hello := post(a, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	session := hello.Header.Get("Mcp-Session-Id")
+	post(b, session, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	ask := func(s *server, id int, path string) (question string, rest *bufio.Scanner) {
+		call := post(s, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_note","arguments":{"path":"%s","text":"x"}}}`, id, path))
+		rest = bufio.NewScanner(call.Body)
+		for rest.Scan() {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			data, ok := strings.CutPrefix(rest.Text(), "data: ")
+			if ok && json.Unmarshal([]byte(data), &m) == nil && m.Method == "elicitation/create" {
+				return string(m.ID), rest
+			}
+		}
+		t.Fatalf("call %d asks nothing", id)
+		return "", nil
+	}
+	// Both daemons ask at once, and each answer comes to the one that it is not for.
+	first, fromA := ask(a, 2, "a.txt")
+	second, fromB := ask(b, 3, "b.txt")
+	for id, answer := range map[string]struct {
+		at   *server
+		what string
+	}{first: {b, "once"}, second: {a, "deny"}} {
+		if r := post(answer.at, session, `{"jsonrpc":"2.0","id":`+id+`,"result":{"action":"accept","content":{"answer":"`+answer.what+`"}}}`); r.StatusCode != 202 {
+			t.Errorf("%d", r.StatusCode)
+		}
+	}
+	until := func(from *bufio.Scanner, word string) {
+		t.Helper()
+		for from.Scan() {
+			if strings.Contains(from.Text(), word) {
+				return
+			}
+		}
+		t.Errorf("the call ended without %q", word)
+	}
+	until(fromA, `"id":2`)
+	until(fromB, `"id":3`)
+	if !there(t, filepath.Join(work, "a.txt")) || there(t, filepath.Join(work, "b.txt")) {
+		t.Error("the answers came to other calls")
+	}
+	_, waits := ask(a, 4, "c.txt")
+	if r := post(b, session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`); r.StatusCode != 202 {
+		t.Errorf("%d", r.StatusCode)
+	}
+	until(waits, `"id":4,"error"`)
 }
 
 // A browser that logged in on one daemon is logged in on the other at once, and logged out

@@ -163,6 +163,11 @@ func New(cfg Config) (*Daemon, error) {
 		d.mcp.shared = &sharedSessions{store: d.store}
 	}
 	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, d.now)
+	if d.mcp.shared != nil {
+		if err := d.mcp.shared.begin(context.Background()); err != nil {
+			return d, err
+		}
+	}
 	if d.leases != nil {
 		return d, d.leases.Start(context.Background())
 	}

@@ -124,7 +124,6 @@ func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, n
 	})
 	if m.shared != nil {
 		m.shared.serve = m.server.ServeHTTP
-		m.shared.begin()
 	}
 }
 

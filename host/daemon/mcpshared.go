@@ -20,6 +20,7 @@ const maxHello = 64 << 10
 // client's message and the session's id.
 type sharedSessions struct {
 	store *store.Store
+	relay relay
 	serve func(principal string, w http.ResponseWriter, r *http.Request) // the server's
 
 	mu   sync.RWMutex // held while a session is made
@@ -40,10 +41,14 @@ func (s *sharedSessions) newID() string {
 	return uuid.NewString()
 }
 
-// begin ends here what ends on another daemon.
-func (s *sharedSessions) begin() {
+// begin ends here what ends on another daemon, and receives what that hands on.
+func (s *sharedSessions) begin(ctx context.Context) error {
+	s.relay = relay{s.store, uuid.NewString()}
 	s.store.OnMCPEnd(func(principal, id string) {
 		go s.send(context.Background(), principal, http.MethodDelete, id, nil)
+	})
+	return s.store.OnMail(ctx, s.relay.self, func(m store.Mail) {
+		s.send(context.Background(), m.Principal, http.MethodPost, m.Session, m.Body) // 404 where the session is not known
 	})
 }
 
@@ -68,8 +73,31 @@ func (s *sharedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *h
 		if err := s.know(r.Context(), principal, id); err != nil {
 			return err
 		}
+		return s.relayed(principal, id, w, r)
 	}
 	s.serve(principal, w, r)
+	return nil
+}
+
+// relayed serves a message of a session that this daemon knows.
+func (s *sharedSessions) relayed(principal, id string, w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodPost {
+		var body bytes.Buffer
+		_, _ = io.CopyN(&body, r.Body, maxHello) // the server reads the rest, or the error
+		b := body.Bytes()
+		if len(b) < maxHello {
+			var err error
+			if b, err = s.relay.receive(r.Context(), principal, id, b); err != nil {
+				return err
+			}
+			if b == nil {
+				w.WriteHeader(http.StatusAccepted)
+				return nil
+			}
+		}
+		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(b), r.Body)), -1
+	}
+	s.serve(principal, &naming{w, &s.relay}, r)
 	return nil
 }
 
