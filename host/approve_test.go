@@ -120,7 +120,8 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
 	h := pinned(t, dir, nil)
 	agree(t, h, "a")
-	lay(t, dir, "a", wanting("a", "2", "hosts = [{ host = \"evil.example\", reason = \"sends it\" }]"), generation(2))
+	lay(t, dir, "a", append(wanting("a", "2", "hosts = [{ host = \"evil.example\", reason = \"sends it\" }]"),
+		"\n[config.units]\ntype = \"string\"\ndefault = \"metric\"\ndescription = \"of lengths\"\n[config.depth]\ntype = \"integer\"\n"...), generation(2))
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(8))
 	reload(t, h)
 	says(t, h, "a", generation(1))
@@ -142,6 +143,9 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the difference lacks %s:\n%s", want, text)
 		}
+	}
+	if s := fmt.Sprint(r.Serving.Settings, r.Pending.Settings); s != "[] [{setting units  string, default metric: of lengths  false  0} {setting depth  integer, to be set in tools.toml:   false  0}]" {
+		t.Errorf("settings: %s", s)
 	}
 	agree(t, h, "pure")
 	says(t, h, "pure", generation(8))

@@ -32,6 +32,8 @@ type Version struct {
 	// Missing says what it lacks to run; empty: nothing.
 	Missing []tool.Text `json:"missing,omitempty"`
 	Tools   []ToolInfo  `json:"tools,omitempty"`
+	// Settings are those that [config] of the manifest declares, in its order.
+	Settings []Difference `json:"settings,omitempty"`
 }
 
 // A Difference is one difference between two versions. Was is empty for what is

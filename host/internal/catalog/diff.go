@@ -61,9 +61,7 @@ func factsOf(p *registry.Plugin) []fact {
 	}
 	out = append(out, fact{kind: "version", value: own(orUnnamed(m.Version))}, fact{kind: "module", value: own(p.WasmSHA256)},
 		fact{kind: "manifest", value: own(p.ManifestSHA256)}, fact{kind: "description", value: own(m.Description)})
-	for _, s := range m.Settings {
-		out = append(out, fact{kind: "setting", name: s.Name, value: tool.Textf("%s, default %v: %s", s.Type, s.Default, s.Description)})
-	}
+	out = append(out, settingsOf(m)...)
 	for _, t := range m.Tools {
 		name := t.Spec.Name
 		out = append(out,
@@ -75,6 +73,19 @@ func factsOf(p *registry.Plugin) []fact {
 			text, _ := json.Marshal(t.Spec.Examples)
 			out = append(out, fact{kind: "examples", name: name, value: own(indented(text))})
 		}
+	}
+	return out
+}
+
+// settingsOf lists the settings that a manifest declares.
+func settingsOf(m registry.Manifest) []fact {
+	var out []fact
+	for _, s := range m.Settings {
+		value := tool.Textf("%s, default %v: %s", s.Type, s.Default, s.Description)
+		if s.Default == nil {
+			value = tool.Textf("%s, to be set in tools.toml: %s", s.Type, s.Description)
+		}
+		out = append(out, fact{kind: "setting", name: s.Name, value: value})
 	}
 	return out
 }

@@ -67,6 +67,9 @@ func (c *Catalog) version(pl *registry.Plugin) *plugin.Version {
 		Version: m.Version, Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, WasmBytes: pl.WasmBytes, ManifestSHA256: pl.ManifestSHA256,
 		Source: pl.Source, File: pl.WasmPath, Asks: r.Asks, SuggestedEdits: r.SuggestedEdits, Missing: r.Missing,
 	}
+	for _, f := range settingsOf(m) {
+		v.Settings = append(v.Settings, plugin.Difference{Kind: f.kind, Name: f.name, Is: f.value})
+	}
 	for _, def := range m.Tools {
 		v.Tools = append(v.Tools, c.cfg.Limits(def.Spec, pl))
 	}

@@ -95,7 +95,7 @@ test('which lines of a script change is shown before it is approved', async () =
 
 test('what powers mean together is said where both are asked for', async () => {
   const dir = join(weir.dir, 'strangers', 'courier'), page = await world.visit();
-  const offer = (paths) => writeFile(join(dir, 'plugin.toml'), `schema = 1\nname = "courier"\nscript = "main.js"\n[permissions]\nhosts = [{ host = "one.example", reason = "sends" }]\n${paths}[[tool]]\nname = "courier"\ndescription = "d"\n[tool.params]\ntype = "object"\n`);
+  const offer = (paths) => writeFile(join(dir, 'plugin.toml'), `schema = 1\nname = "courier"\nscript = "main.js"\n[permissions]\nhosts = [{ host = "one.example", reason = "sends" }]\n${paths}[[tool]]\nname = "courier"\ndescription = "d"\n[tool.params]\ntype = "object"\n[config.units]\ntype = "string"\ndefault = "metric"\ndescription = "of lengths"\n`);
   await mkdir(dir);
   await writeFile(join(dir, 'main.js'), 'export const courier = () => "x";\n');
   await offer('');
@@ -103,6 +103,7 @@ test('what powers mean together is said where both are asked for', async () => {
   const article = await review(page, 'courier');
   await article.getByText('send to and receive from').first().waitFor();
   assert.equal(await article.getByText('Together: what it reads here, it could send to these hosts.').count(), 0);
+  assert.equal(await article.getByRole('listitem').filter({ hasText: 'Setting units' }).locator('ins').innerText(), 'string, default metric: of lengths');
   await offer('paths = [{ guest = "/docs", mode = "ro", reason = "reads" }]\n');
   await article.getByText('Together: what it reads here, it could send to these hosts.').waitFor();
 });

@@ -837,6 +837,7 @@ export interface PluginVersion {
   file: string;
   manifest_sha256: string;
   missing?: string[] | null;
+  settings?: PluginDifference[] | null;
   source: string;
   tools?: PluginToolInfo[] | null;
   version?: string;

@@ -26,7 +26,7 @@ export function Confirm({ r, wishes, no, yes }: { r: PluginReview; wishes: Wish[
           {list.value.map((w, i) => (
             <li key={w.ask.kind + w.ask.what}>
               <input type="checkbox" id={`wish-${i}`} checked={w.given} onChange={(e) => set(i, { given: e.currentTarget.checked })} />
-              <label for={`wish-${i}`}>{family(`grant_${w.ask.kind}`)} <code>{w.ask.what}</code></label>
+              <label for={`wish-${i}`}>{family(`can_${w.ask.kind}`)} <code>{w.ask.what}</code></label>
               {w.ask.kind === "path" && <span><label for={`folder-${i}`}>{t("grantFolder")}</label> <input id={`folder-${i}`} value={w.folder} size={12} autocomplete="off" spellcheck={false} onInput={(e) => set(i, { folder: e.currentTarget.value })} /></span>}
               {wide(w.ask) && <span><label for={`only-${i}`}>{t("grantOnly")}</label> <input id={`only-${i}`} value={w.only} size={24} autocomplete="off" spellcheck={false} onInput={(e) => set(i, { only: e.currentTarget.value })} /></span>}
             </li>

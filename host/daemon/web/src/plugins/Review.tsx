@@ -92,7 +92,8 @@ function Shown({ r, back }: { r: PluginReview; back: (digest: string) => void })
       {p.fix && !r.waiting && p.why && <p class="note"><Foreign text={p.fix} /></p>}
       {v && <Powers v={v} changes={changes} />}
       {v?.add && <details><summary>{t("grantHelp")}</summary><pre tabIndex={0}>{grantText(p.name, v.add)}</pre></details>}
-      {changes.length > 0 && <section><h2>{t("changes")}</h2><ul class="changes">{changes.map((c, i) => <li key={i}><Change c={c} /></li>)}</ul></section>}
+      <Changes title="changes" list={changes} />
+      <Changes title="view_settings" list={v?.settings || []} />
       {v && <Tools v={v} />}
       {v && <details><summary>{t("files")}</summary><pre tabIndex={0}>{`${p.source}\n${v.file} (${size(v.wasm_bytes)})\ndigest ${v.digest}\nmodule ${v.wasm_sha256}\nmanifest ${v.manifest_sha256}`}</pre></details>}
       <Log key={p.name} name={p.name} />
@@ -162,6 +163,10 @@ function Tools({ v }: { v: PluginVersion }) {
       </ul>
     </section>
   );
+}
+
+function Changes({ title, list }: { title: "changes" | "view_settings"; list: PluginDifference[] }) {
+  return list.length > 0 && <section><h2>{t(title)}</h2><ul class="changes">{list.map((c, i) => <li key={i}><Change c={c} /></li>)}</ul></section>;
 }
 
 function Change({ c }: { c: PluginDifference }) {
