@@ -38,7 +38,7 @@ func daemons(t *testing.T) (list [2]daemon, dir string) {
 	dir = t.TempDir()
 	url := pgtest.URL(t)
 	for i := range list {
-		a, err := archive.Open(t.Context(), archive.Config{URL: url, Shared: true})
+		a, err := archive.Open(t.Context(), archive.Config{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func daemons(t *testing.T) (list [2]daemon, dir string) {
 		p := &process{effects: filepath.Join(dir, "effects")}
 		runner := New(engine, nothing{}, Options{Patience: 100 * time.Millisecond})
 		p.Runs = NewRuns(func(context.Context) (*Runner, error) { return runner, nil }, j, p, nil)
-		k := lease.New(lease.Config{Store: s, Logger: hclog.NewNullLogger(), TakeOver: func(store.Run) {}})
+		k := lease.New(lease.Config{Store: s, Logger: hclog.NewNullLogger(), TakeOver: func(_ store.Run, release func()) {}})
 		if err := k.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
