@@ -48,8 +48,8 @@ func (s *Store) Running(ctx context.Context, principal string) (n int, err error
 
 // Admit counts a request of a principal as running, unless decide returns an error, which
 // Admit returns as it is. decide gets the time, the number of running requests, and the
-// times of those of the last minute, and returns these with the new one. It may be called
-// twice.
+// times of those of the last minute, and returns these with the new one, or with an error
+// those that are to be stored, nil if they are right. It may be called twice.
 func (s *Store) Admit(ctx context.Context, id, principal string, decide func(now time.Time, running int, recent []time.Time) ([]time.Time, error)) error {
 	var refused error
 	err := s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
@@ -73,10 +73,10 @@ func (s *Store) Admit(ctx context.Context, id, principal string, decide func(now
 		if err != nil {
 			return err
 		}
-		if recent, refused = decide(time.UnixMilli(ms), running, recent); refused != nil {
+		if recent, refused = decide(time.UnixMilli(ms), running, recent); refused != nil && recent == nil {
 			return sqlite.Unchanged(refused)
 		}
-		if err := s.increment(b, Increment{Principal: principal, Recent: recent}); err != nil {
+		if err := s.increment(b, Increment{Principal: principal, Recent: recent}); err != nil || refused != nil {
 			return err
 		}
 		return b.Run(s.setRunning, id, principal, runningTime.Milliseconds())

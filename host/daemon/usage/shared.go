@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,10 +116,13 @@ func (m *Meter) beginShared(ctx context.Context, a Account, bytes int64, freeAt 
 		if err != nil {
 			return nil, err
 		}
+		setBack := slices.ContainsFunc(recent, now.Before) // the clock
 		recent = lastMinute(recent, now)
 		if err := a.refusal(usedNow{running, recent, today, bytes, freeAt}, now); err != nil {
-			refused = true
-			return nil, err
+			if refused = true; !setBack {
+				recent = nil
+			}
+			return recent, err
 		}
 		if a.Quota.PerMinute <= 0 {
 			return nil, nil
