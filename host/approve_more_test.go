@@ -12,7 +12,6 @@ import (
 
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/lockfile"
-	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -252,7 +251,6 @@ func TestRemoveTakesALinkAndLeavesWhereItLeads(t *testing.T) {
 
 // Files go when the lock says that the plugin is forgotten, and not before.
 func TestRemoveWritesTheLockFirst(t *testing.T) {
-	pgtest.SQLite(t) // the lock is a file
 	dir := t.TempDir()
 	lay(t, dir, "b", manifest("b", "b", "b", ""), generation(1))
 	h := pinned(t, dir, nil)
@@ -321,7 +319,6 @@ func TestNothingRunsUnderALockThatCannotBeUsed(t *testing.T) {
 
 // A lock that can be read and not written goes on holding what it holds.
 func TestReadOnlyLock(t *testing.T) {
-	pgtest.SQLite(t) // the lock is a file
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	h := pinned(t, dir, nil)
@@ -345,7 +342,6 @@ func TestReadOnlyLock(t *testing.T) {
 
 // A copy that is not what was approved does not serve, and nothing does then.
 func TestTamperedCopyDoesNotServe(t *testing.T) {
-	pgtest.SQLite(t) // the database has another copy
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	h := pinned(t, dir, nil)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/approval"
-	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -116,7 +115,6 @@ func TestWhatAsksWaitsForAPerson(t *testing.T) {
 // A change of any plugin waits, also of one that asks for nothing, and what was
 // approved serves.
 func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
-	pgtest.SQLite(t) // the database serves what has gone from the folder
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(7))
@@ -256,7 +254,6 @@ func TestSwapRaces(t *testing.T) {
 }
 
 func TestRenamedAndMovedAreChanges(t *testing.T) {
-	pgtest.SQLite(t) // each machine has another folder
 	dir := t.TempDir()
 	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(1))
 	h := pinned(t, dir, nil)

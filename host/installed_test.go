@@ -13,7 +13,6 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/modindex"
-	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -114,9 +113,6 @@ func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
 		}, "", plugin.Invalid, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.state == plugin.Invalid {
-				pgtest.SQLite(t) // the database has a copy
-			}
 			m := newHome(t)
 			put(t, m.plugins, "p", generation(1))
 			approved := slurp(t, m.file("p"))

@@ -24,7 +24,7 @@ func machines(t *testing.T) func(dir string, change func(*Config)) *Host {
 	database := filepath.Join(t.TempDir(), "archive.db")
 	return func(dir string, change func(*Config)) *Host {
 		return pinned(t, dir, func(c *Config) {
-			c.Archive.Path = database
+			c.Archive.Path, c.Archive.Shared = database, true
 			if change != nil {
 				change(c)
 			}

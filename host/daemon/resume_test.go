@@ -16,7 +16,6 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
-	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -410,9 +409,6 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 		{"a negative number", s, testToken, id + "--3"},
 		{"nonsense", s, testToken, "\"><script>"},
 	} {
-		if row.s == &after && pgtest.InPostgres() {
-			continue // any daemon has it
-		}
 		for method, body := range map[string]string{"GET": "", "DELETE": "", "POST": `{"message":"Hi","resume":true}`} {
 			a := row.s.do(method, "/api/chat", body, func(r *http.Request) {
 				r.Header.Set("Authorization", "Bearer "+row.token)

@@ -42,7 +42,7 @@ func sharingOne(t *testing.T, models ...agent.Model) ([]*server, *sql.DB) {
 	}
 	t.Cleanup(func() { db.Close() })
 	for i, m := range models {
-		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path = path })
+		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path, c.Archive.Shared = path, true })
 		list[i].daemon.leases.TakeOver(true)
 	}
 	return list, db

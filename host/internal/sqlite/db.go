@@ -26,9 +26,11 @@ type Options struct {
 	Path string
 	// URL is a PostgreSQL database in place of a file; Faults are not for it.
 	URL string
-	// ReadOnly opens a database of a URL to read it alone. Its tables
+	// ReadOnly opens a database of a URL beside the process that writes to it. Its tables
 	// must be up to date.
 	ReadOnly bool
+	// Shared opens a database of a URL that other processes write to as well.
+	Shared bool
 	// Logger receives warnings; nil discards them.
 	Logger hclog.Logger
 	// Faults are for tests; the zero value is normal operation.
@@ -54,6 +56,7 @@ type DB struct {
 	beside *sql.DB
 	queue  commitQueue
 	wakes  wakes
+	shared bool // other processes write to the database, too
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close

@@ -19,7 +19,7 @@ func TestCopyWaitsForAnswers(t *testing.T) {
 	if url == "" {
 		t.Skip("PostgreSQL only")
 	}
-	a, err := archive.Open(t.Context(), archive.Config{URL: url})
+	a, err := archive.Open(t.Context(), archive.Config{URL: url, Shared: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestCopyWaitsForAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url}, archive.Schema(), store.Schema())
+	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url, Shared: true}, archive.Schema(), store.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

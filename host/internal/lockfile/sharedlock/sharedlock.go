@@ -55,7 +55,7 @@ func Open(ctx context.Context, db *sqlite.DB, file, copies string, log hclog.Log
 		return nil, nil
 	}
 	l := &Lock{Store: lockfile.Store{File: file, Copies: cmp.Or(copies, filepath.Join(filepath.Dir(file), "approved"))}, log: log, version: -1}
-	if !db.InPostgres() {
+	if !db.Shared() {
 		return l, nil
 	}
 	l.db = db

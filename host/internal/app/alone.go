@@ -1,0 +1,5 @@
+//go:build !weir_shared
+
+package app
+
+const shared = false
