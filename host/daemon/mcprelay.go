@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -27,12 +29,14 @@ type envelope struct {
 
 const cancelled = "notifications/cancelled"
 
+const maxBatch = 100 // messages, as the server takes them
+
 // receive takes from a message what is for other daemons, and returns the rest, or nil if
 // nothing is left.
 func (l *relay) receive(ctx context.Context, principal, session string, body []byte) ([]byte, error) {
 	batch := []json.RawMessage{body}
 	many := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
-	if many && json.Unmarshal(body, &batch) != nil {
+	if many && json.Unmarshal(body, &batch) != nil || len(batch) > maxBatch {
 		return body, nil // the server says what is wrong with it
 	}
 	var rest []json.RawMessage
@@ -76,7 +80,7 @@ func (l *relay) address(m json.RawMessage) (to string, own []byte, addressed boo
 		return "", nil, false
 	}
 	to, number, addressed := strings.Cut(id, " ")
-	if !addressed || !json.Valid([]byte(number)) {
+	if !addressed || uuid.Validate(to) != nil || !json.Valid([]byte(number)) {
 		return "", nil, false
 	}
 	return to, with(m, "id", json.RawMessage(number)), true

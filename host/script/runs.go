@@ -172,6 +172,7 @@ func (r *Runs) start(ctx context.Context, s Script, open Opener) (id string, rel
 	if r.others != nil {
 		row.Owner = r.others.ID()
 	}
+	defer r.aboutToRun(id)()
 	if err := r.commit("add", func() error { return r.journal.Add(ctx, row) }); err != nil {
 		return "", nil, err
 	}

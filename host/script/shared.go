@@ -70,7 +70,7 @@ func (r *Runs) look(ctx context.Context) error {
 	for _, l := range list {
 		_, runs := unlisted[l.ID]
 		delete(unlisted, l.ID)
-		if runs && l.Decided || !runs && r.takes && time.Since(r.stuck[l.ID]) > retryAfter {
+		if runs && l.Decided || !runs && r.takes && r.soon[l.ID] == 0 && time.Since(r.stuck[l.ID]) > retryAfter {
 			next = append(next, l)
 		}
 	}

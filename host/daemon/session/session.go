@@ -75,13 +75,16 @@ func New(ctx context.Context, current *setup.Current, db Store, now func() time.
 	return s, err
 }
 
-// reload reads the sessions again, unless that was done so short a time ago.
+// reload reads the sessions as they are now or later, at the earliest some time after it was
+// done before.
 func (s *Sessions) reload(least time.Duration) {
+	now := time.Now()
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	if time.Since(s.read) < least {
+	if s.read.After(now) {
 		return
 	}
+	time.Sleep(least - time.Since(s.read))
 	s.read = time.Now()
 	if all, err := s.store.Sessions(context.Background()); err == nil {
 		s.mu.Lock()

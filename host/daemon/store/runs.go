@@ -211,11 +211,10 @@ func (s *Store) Owned(ctx context.Context, owner string) (list []Owned, err erro
 // known is the condition that a client knows a turn of runs, and can read the rest of it.
 const known = "resumed AND (state = 'stored' OR EXISTS (SELECT FROM run_events WHERE run_events.turn_id = runs.turn_id))"
 
-// Abandon leaves a turn that its daemon does not run, as when the database was away: another
-// daemon takes it over, or it ends if no client knows it.
+// Abandon leaves a turn that its daemon does not run, as when the database was away: a daemon
+// takes it over, or gives it up if no client knows it.
 func (s *Store) Abandon(ctx context.Context, owner, turn string) error {
-	_, err := s.db.ExecContext(ctx, `UPDATE runs SET owner = CASE WHEN `+known+` THEN '' ELSE owner END, state = CASE WHEN `+known+` THEN state ELSE 'ended' END,
-		ended_at = CASE WHEN `+known+` THEN NULL ELSE clock_timestamp() END WHERE turn_id = ? AND owner = ?`, turn, owner)
+	_, err := s.db.ExecContext(ctx, "UPDATE runs SET owner = '' WHERE turn_id = ? AND owner = ?", turn, owner)
 	return wrap(ctx, "ending a turn", err)
 }
 

@@ -110,7 +110,7 @@ func (l *lasting) left(ctx context.Context, err error) bool {
 	}
 	cause := context.Cause(ctx)
 	if l.Resumed && (cause == errStopped || cause == ErrLeft || errors.Is(err, archive.ErrUnreachable)) {
-		if err := l.t.s.Store.LeaveRun(context.WithoutCancel(ctx), l.Turn); err != nil {
+		if err := l.t.s.Store.LeaveRun(l.fenced(context.WithoutCancel(ctx)), l.Turn); err != nil {
 			l.t.s.Logger.Warn("a turn could not be left for another daemon", "error", err) // which takes it over when this one is gone
 		}
 		return true

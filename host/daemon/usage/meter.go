@@ -197,7 +197,6 @@ func (m *Meter) GoOn(ctx context.Context, a Account) (*Request, error) {
 		if err := m.store.Admit(ctx, id, a.Principal, func(_ time.Time, _ int, recent []time.Time) ([]time.Time, error) { return recent, nil }); err != nil {
 			return nil, err
 		}
-		m.renewLater(id, a.Principal)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,6 +205,9 @@ func (m *Meter) GoOn(ctx context.Context, a Account) (*Request, error) {
 		return nil, err
 	}
 	c.running++
+	if id != "" {
+		m.renewLater(id, a.Principal)
+	}
 	return &Request{meter: m, counter: c, id: id}, nil
 }
 

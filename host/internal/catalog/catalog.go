@@ -281,6 +281,7 @@ func (c *Catalog) readVersion(ctx context.Context, v *lockfile.Version, folder p
 // cannot be written stay pending. again says that another daemon was faster.
 func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decision) (again bool) {
 	first := c.cfg.Store.Shared() && lock.Revision == 0 && len(lock.Plugins) > 0
+	missed := false // a copy that the database must have
 	var approved []*Entry
 	for _, e := range d.Entries {
 		if e.approveBy != "" {
@@ -290,10 +291,10 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 			}
 			approved = append(approved, e)
 		} else if e.Plugin != nil && (!e.copied || first) {
-			c.restoreCopy(e, first)
+			missed = !c.restoreCopy(e, first) || missed
 		}
 	}
-	if len(approved) == 0 && !first {
+	if len(approved) == 0 && (!first || missed) { // the next reload tries again
 		return false
 	}
 	if err := c.save(lock); err != nil {
@@ -313,17 +314,25 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 	return false
 }
 
-// restoreCopy creates the approved copy of a plugin if it is missing, or in any case.
-func (c *Catalog) restoreCopy(e *Entry, always bool) {
+// restoreCopy creates the approved copy of a plugin if it is missing, or in any case. It
+// reports whether the copy is there.
+func (c *Catalog) restoreCopy(e *Entry, always bool) bool {
 	v := e.locked.Current()
 	if _, err := os.Stat(c.cfg.Store.CopyPath(v)); err == nil && !always {
-		return
+		return true
 	}
-	if files, source, err := e.Plugin.Files(); err == nil {
-		if v.Copy, err = c.cfg.Store.AddCopy(v.Digest, files, source); err != nil {
-			c.cfg.Log.Warn("plugin", "name", e.Name, "problem", err.Error())
-		}
+	files, source, err := e.Plugin.Files()
+	if err != nil {
+		return false
 	}
+	added, err := c.cfg.Store.AddCopy(v.Digest, files, source)
+	if err == nil || !c.cfg.Store.Shared() { // others may have the copy
+		v.Copy = added
+	}
+	if err != nil {
+		c.cfg.Log.Warn("plugin", "name", e.Name, "problem", err.Error())
+	}
+	return err == nil
 }
 
 // approve adds a version to the lock, which by has approved, and stores a copy.

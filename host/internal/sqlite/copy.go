@@ -18,7 +18,7 @@ var ErrNotEmpty = msg.Errorf("the database has rows already; name an empty one")
 
 // derived are the tables that triggers fill, or that belong to one database.
 func derived(table string) bool {
-	return table == "result_sizes" || strings.HasSuffix(table, "_version") || strings.HasPrefix(table, "sqlite_")
+	return table == "result_sizes" || table == "mcp_mail" || strings.HasSuffix(table, "_version") || strings.HasPrefix(table, "sqlite_")
 }
 
 // A Table is what a table has: how many rows, and a digest of them. Tables with the same
