@@ -114,28 +114,72 @@ func (c *cutter) view(v *tool.View) {
 	if n := c.shownUnits(); n > 0 {
 		v.Kept = make([]tool.Kept, 0, n)
 	}
+	gaps = c.omissions(gaps)
 	text.WriteString(c.whole[:c.head])
-	pos, above := c.head, strings.Count(c.whole[:c.head], "\n")
-	for _, k := range c.kept {
-		if k.start > pos {
-			missing := c.whole[pos:k.start]
-			g := newGap(above, strings.Count(missing, "\n"), missing[len(missing)-1] == '\n')
-			g.At, g.Chars = text.Len(), runes(missing)
-			gaps = append(gaps, g)
-			above += strings.Count(missing, "\n")
+	pos, above, next := c.head, strings.Count(c.whole[:c.head], "\n"), 0
+	omit := func(to int) {
+		if to <= pos {
+			return
 		}
+		g := newGap(above, gaps[next].Lines, c.whole[to-1] == '\n')
+		above += gaps[next].Lines
+		g.At, g.Chars = text.Len(), gaps[next].Chars
+		gaps[next] = g
+		next++
+	}
+	for _, k := range c.kept {
+		omit(k.start)
 		shown := c.whole[k.start:k.end]
 		c.show(v, k, text.Len(), above+1)
 		text.WriteString(shown)
 		pos, above = k.end, above+strings.Count(shown, "\n")
 	}
-	at := text.Len()
+	omit(c.tail)
 	text.WriteString(c.whole[c.tail:])
-	if c.tail > pos {
-		gaps = append(gaps, c.lastGap(text.String(), gaps, above))
-		gaps[len(gaps)-1].At = at
-	}
 	v.Text, v.Gaps, v.Terse = text.String(), gaps, c.terse
+}
+
+// omissions appends a gap for each part that is not shown, with its characters, and with
+// its newlines as Lines. Those of the longest one are what is left of the totals, because
+// a second count of most of the text would cost time.
+func (c *cutter) omissions(gaps []tool.Gap) []tool.Gap {
+	chars, newlines := c.chars, c.lines
+	if !strings.HasSuffix(c.whole, "\n") {
+		newlines--
+	}
+	count := func(start, end int) tool.Gap {
+		s := c.whole[start:end]
+		g := tool.Gap{Chars: runes(s), Lines: strings.Count(s, "\n")}
+		chars, newlines = chars-g.Chars, newlines-g.Lines
+		return g
+	}
+	longest, at := span{}, -1
+	omit := func(o span) {
+		if o.end <= o.start {
+			return
+		}
+		i := len(gaps)
+		gaps = append(gaps, tool.Gap{})
+		if o.end-o.start > longest.end-longest.start {
+			o, longest, i, at = longest, o, at, i
+		}
+		if i >= 0 {
+			gaps[i] = count(o.start, o.end)
+		}
+	}
+	count(0, c.head)
+	pos := c.head
+	for _, k := range c.kept {
+		omit(span{start: pos, end: k.start})
+		count(k.start, k.end)
+		pos = k.end
+	}
+	omit(span{start: pos, end: c.tail})
+	count(c.tail, len(c.whole))
+	if at >= 0 {
+		gaps[at] = tool.Gap{Chars: chars, Lines: newlines}
+	}
+	return gaps
 }
 
 // shownUnits counts the kept lines between the ends.
@@ -175,21 +219,5 @@ func newGap(above, newlines int, ended bool) tool.Gap {
 		g.Last++
 	}
 	g.Lines = g.Last - g.First + 1
-	return g
-}
-
-// lastGap returns the gap before the tail. It subtracts from the totals, because
-// a second count of the omitted text would cost time.
-func (c *cutter) lastGap(text string, before []tool.Gap, above int) tool.Gap {
-	tail := c.whole[c.tail:]
-	newlines := c.lines - above - strings.Count(tail, "\n")
-	if c.whole[len(c.whole)-1] != '\n' {
-		newlines--
-	}
-	g := newGap(above, newlines, c.whole[c.tail-1] == '\n')
-	g.Chars = c.chars - runes(text)
-	for _, b := range before {
-		g.Chars -= b.Chars
-	}
 	return g
 }
