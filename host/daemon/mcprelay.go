@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -29,14 +30,12 @@ type envelope struct {
 
 const cancelled = "notifications/cancelled"
 
-const maxBatch = 100 // messages, as the server takes them
-
 // receive takes from a message what is for other daemons, and returns the rest, or nil if
 // nothing is left.
 func (l *relay) receive(ctx context.Context, principal, session string, body []byte) ([]byte, error) {
 	batch := []json.RawMessage{body}
 	many := bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
-	if many && json.Unmarshal(body, &batch) != nil || len(batch) > maxBatch {
+	if many && json.Unmarshal(body, &batch) != nil || len(batch) > mcpserver.MaxBatch {
 		return body, nil // the server says what is wrong with it
 	}
 	var rest []json.RawMessage

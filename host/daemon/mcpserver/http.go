@@ -148,7 +148,7 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "the message broke off")
 	case tooMany(body):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", maxBatch))
+		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", MaxBatch))
 		return nil, false
 	case tooHeavy(body):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message has more than %d values", maxValues))
@@ -186,7 +186,7 @@ func tooHeavy(text []byte) bool {
 
 // tooMany reports whether a text is a batch of too many messages.
 func tooMany(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) && jsonscan.Count(text).Items > maxBatch
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) && jsonscan.Count(text).Items > MaxBatch
 }
 
 // again gives a request its body back.

@@ -114,9 +114,9 @@ const (
 // maxMessage bounds one message of a client, in bytes.
 const maxMessage = 8 << 20
 
-// maxBatch bounds the messages that a client sends as one: each needs up to 100 KiB
+// MaxBatch bounds the messages that a client sends as one: each needs up to 100 KiB
 // while the SDK answers it.
-const maxBatch = 100
+const MaxBatch = 100
 
 // maxValues bounds the values of a message outside of a call's arguments, which have a
 // bound of their own. The SDK reads some of them into Go values, such as those of _meta,

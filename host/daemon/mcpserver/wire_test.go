@@ -138,7 +138,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 	session := map[string]string{sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-03-26"}
 	for name, header := range map[string]map[string]string{"without a session": {versionHeader: "2025-03-26"}, "in a session": session, "by a later revision": {versionHeader: stateless}} {
-		for n, want := range map[int]bool{maxBatch: false, maxBatch + 1: true} {
+		for n, want := range map[int]bool{MaxBatch: false, MaxBatch + 1: true} {
 			var pings []string
 			for i := range n {
 				pings = append(pings, fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"ping"}`, i))

@@ -96,11 +96,14 @@ async function views(page, look, w) {
   await go(w.ask);
 }
 
+// A setting that the review of a plugin shows.
+const setting = '\n[config.units]\ntype = "string"\ndefault = "m"\ndescription = "m"\n';
+
 const english = { ask: 'Ask', results: 'Results', plugins: /^Plugins/, more: 'More', chats: 'Conversations', about: /^About “/, close: 'Close', sees: 'What the model sees', whole: /^Open the whole/, text: 'Archived text', side: 'Limit, load back', through: /characters let through$/, approve: /^(Approve|Grant)…$/, deep: /^(Tools|Traces|Settings)$/, rest: ['Tools', 'Scripts', 'Traces', 'Clients', 'Settings', /^Account/] };
 const chinese = { ask: '提问', results: '结果', plugins: /^插件/, more: '更多', chats: '会话', about: /^“.*重命名/, close: '关闭', sees: '模型看到的内容', whole: /^打开完整内容/, text: '存档内容', side: '限制与加载', through: /个字符中放行了/, approve: /^(批准|授予)…$/, deep: /^(工具|记录|设置)$/, rest: ['工具', '脚本', '记录', '客户端', '设置', /^账户/] };
 
 test('every view is accessible and as wide as the screen', async () => {
-  await weir.stranger('sneaky', ['evil.example']);
+  await weir.stranger('sneaky', ['evil.example'], undefined, undefined, setting);
   const page = await world.visit({}), found = [];
   await prepare(page, 'Make everything there is', 'Everything');
   // looks returns what looks at the page of some width; in the other colour scheme only at colours.
@@ -132,7 +135,7 @@ test('every view is accessible and as wide as the screen', async () => {
 });
 
 test('a Chinese page has no English sentence', async () => {
-  await weir.stranger('sneaky', ['evil.example']);
+  await weir.stranger('sneaky', ['evil.example'], undefined, undefined, setting);
   const page = await world.visit({ locale: 'zh-CN' });
   await prepare(page, '把所有东西都做出来', '全部');
   const found = [];

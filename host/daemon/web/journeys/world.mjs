@@ -125,14 +125,14 @@ path = "./strangers"
     return res.json();
   };
   // stranger puts a plugin of someone else into the folder that is not trusted.
-  weir.stranger = async (name, hosts, version = '0.1.0', reason = 'reads its pages') => {
+  weir.stranger = async (name, hosts, version = '0.1.0', reason = 'reads its pages', more = '') => {
     const from = join(root, 'plugins', 'fetch_url'), to = join(dir, 'strangers', name);
     const asks = hosts.map((h) => `{ host = "${h}", reason = ${JSON.stringify(reason)} }`).join(', ');
     const manifest = (await readFile(join(from, 'plugin.toml'), 'utf8')).replaceAll('"fetch_url"', `"${name}"`).replace(/^export .*$/m, 'export = "fetch_url"')
       .replace('version     = "1.0.0"', `version = "${version}"`).replace(/^hosts   = \[.*?^\]/ms, `hosts = [${asks}]`);
     await mkdir(to, { recursive: true });
     await writeFile(join(to, 'fetch_url.wasm'), '\0asm\x01\0\0\0\x01\x05\x01\x60\0\x01\x7f\x03\x02\x01\0\x07\x0d\x01\x09fetch_url\0\0\x0a\x06\x01\x04\0\x41\0\x0b'); // it is not called, and the true one takes long to read
-    await writeFile(join(to, 'plugin.toml'), manifest);
+    await writeFile(join(to, 'plugin.toml'), manifest + more);
     await weir.api('api/plugins/reload', { method: 'POST' });
   };
   await weir.start();

@@ -129,7 +129,11 @@ func (s *Scanner) firstAt(text string, start, at int, skipped bool, found func(s
 		return
 	}
 	for i := range s.first[text[at]] {
-		if l := &s.first[text[at]][i]; (!skipped || l.owner < 0) && strings.HasPrefix(text[at:], l.text) {
+		l := &s.first[text[at]][i]
+		if len(l.text) > 1 && at+1 < len(text) && l.text[1] != text[at+1] {
+			continue // most literals, without a call
+		}
+		if (!skipped || l.owner < 0) && strings.HasPrefix(text[at:], l.text) {
 			found(start, l.owner)
 		}
 	}
