@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
@@ -66,7 +68,7 @@ func (w *world) ask(ctx context.Context, conversation, id string) *turn {
 func (w *world) any() *daemon {
 	for {
 		d := w.daemons[rand.IntN(len(w.daemons))]
-		if _, _, ok := d.state(); ok {
+		if _, _, ok := d.state(); ok && !d.leaving.Load() {
 			return d
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -74,7 +76,7 @@ func (w *world) any() *daemon {
 }
 
 // read reads one connection to its end, or until the daemon is gone. The status is 0
-// without an answer.
+// where it is not known whether the question came.
 func (t *turn) read(ctx context.Context, d *daemon, method, body string) (status int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,7 +94,9 @@ func (t *turn) read(ctx context.Context, d *daemon, method, body string) (status
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.said = err.Error()
+		if t.said = err.Error(); errors.Is(err, syscall.ECONNREFUSED) {
+			return http.StatusServiceUnavailable // as a load balancer says, or it asks another one
+		}
 		return 0
 	}
 	defer resp.Body.Close()
@@ -164,8 +168,9 @@ func (t *turn) event(w *world, id, name string, data []byte) {
 	}
 }
 
-// askAll asks so many questions. Each client asks five in a conversation, then begins one.
-func (w *world) askAll(ctx context.Context, clients, questions int) (turns []*turn) {
+// askAll asks questions until enough says so of a number. Each client asks five in a
+// conversation, then begins one.
+func (w *world) askAll(ctx context.Context, clients int, enough func(n int) bool) (turns []*turn) {
 	var (
 		mu   sync.Mutex
 		wg   sync.WaitGroup
@@ -176,7 +181,7 @@ func (w *world) askAll(ctx context.Context, clients, questions int) (turns []*tu
 			conversation := ""
 			for in := 0; ctx.Err() == nil; in++ {
 				n := next.Add(1)
-				if n > int64(questions) {
+				if enough(int(n)) {
 					return
 				}
 				t := w.ask(ctx, conversation, fmt.Sprintf("q%d", n))

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -32,7 +33,7 @@ func TestCluster(t *testing.T) {
 	w := newWorld(t, daemons)
 	asked := make(chan []*turn, 1)
 	began := time.Now()
-	go func() { asked <- w.askAll(t.Context(), 4*daemons, questions) }()
+	go func() { asked <- w.askAll(t.Context(), 4*daemons, func(n int) bool { return n > questions }) }()
 	turns := w.failUntil(asked)
 	w.check(turns)
 	t.Logf("%d turns by %d daemons in %v", len(turns), daemons, time.Since(began).Round(time.Second))
@@ -47,6 +48,11 @@ type fault struct {
 }
 
 var faults = []fault{
+	{"tables grow", false, func(w *world, _ *daemon) {
+		if err := w.grow(); err != nil {
+			w.Error(err)
+		}
+	}},
 	{"server restarts", false, func(w *world, _ *daemon) {
 		if err := w.pg.Restart(); err != nil {
 			w.Error(err)
@@ -92,6 +98,23 @@ func (w *world) failUntil(asked <-chan []*turn) []*turn {
 		w.Logf("%s %s %s", time.Now().Format("05.000"), f.name, d.addr)
 		f.do(w, d)
 	}
+}
+
+// grow does to the tables what the migrations of a newer weir may do while this one runs:
+// columns and tables come (migrations_test.go).
+func (w *world) grow() error {
+	db, err := sql.Open("pgx", w.pg.URL) // pgtest has the driver
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(w.Context(), `DO $$ DECLARE t text; BEGIN
+		FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+			EXECUTE format('ALTER TABLE %I ADD COLUMN IF NOT EXISTS next INTEGER NOT NULL DEFAULT 0', t);
+		END LOOP;
+		CREATE TABLE IF NOT EXISTS next (id TEXT PRIMARY KEY);
+	END $$`)
+	return err
 }
 
 // check holds what the clients saw against what happened and against what is stored.

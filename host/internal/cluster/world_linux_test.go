@@ -34,22 +34,13 @@ type world struct {
 	daemons []*daemon
 }
 
-func newWorld(t *testing.T, daemons int) *world {
+func newWorld(t *testing.T, daemons int, programs ...string) *world {
 	t.Helper()
 	if _, err := pgtest.Installed(); err != nil {
 		t.Skip(err)
 	}
-	programs := filepath.SplitList(os.Getenv("WEIR_CLUSTER_PROGRAMS")) // of several versions, one daemon each in turn
 	if len(programs) == 0 {
-		program, err := guesttest.Program("../../cmd/weir")
-		if err == nil && daemons > 1 {
-			program = filepath.Join(t.TempDir(), "weir")
-			err = exec.Command("go", "build", "-tags", "weir_shared", "-o", program, "../../cmd/weir").Run()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		programs = []string{program}
+		programs = versions(t, daemons) // one daemon each in turn
 	}
 	pg, err := pgtest.StartServer()
 	if err != nil {
@@ -68,6 +59,23 @@ func newWorld(t *testing.T, daemons int) *world {
 		t.Cleanup(func() { d.kill() })
 	}
 	return w
+}
+
+// versions returns the programs to test, which may be several versions.
+func versions(t *testing.T, daemons int) []string {
+	t.Helper()
+	if list := filepath.SplitList(os.Getenv("WEIR_CLUSTER_PROGRAMS")); len(list) > 0 {
+		return list
+	}
+	program, err := guesttest.Program("../../cmd/weir")
+	if err == nil && daemons > 1 {
+		program = filepath.Join(t.TempDir(), "weir")
+		err = exec.Command("go", "build", "-tags", "weir_shared", "-o", program, "../../cmd/weir").Run()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{program}
 }
 
 // effects are what the tools did: how often the call with an id happened.
@@ -163,6 +171,7 @@ type daemon struct {
 	proxy        *proxy
 	process      *exec.Cmd
 	token        string
+	leaving      atomic.Bool // it stops: a load balancer sends it nothing new
 
 	mu     sync.Mutex
 	down   chan struct{} // closed when it is killed or frozen: a load balancer would see that
