@@ -219,11 +219,15 @@ func (d *Daemon) Drain(ctx context.Context) error {
 type Aside = turns.Aside
 
 // Recover goes on with the scripts that earlier processes have not ended, and with turns of
-// daemons that are gone where several share a database, in the background,
-// and removes the engines from the folder engines that no script needs. Empty: there is none.
+// daemons that are gone where several share a database, in the background; where one daemon uses
+// it, it stores how far such turns came, before it returns. It removes the engines from the
+// folder engines that no script needs. Empty: there is none.
 func (d *Daemon) Recover(ctx context.Context, engines string) error {
 	if d.leases != nil {
 		d.leases.TakeOver(true)
+	}
+	if err := d.turns.GiveUpAll(ctx); err != nil {
+		return err
 	}
 	return d.runs.Recover(ctx, engines)
 }

@@ -259,7 +259,7 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 	if names := c.inOrder(1); strings.Join(names, " ") != api.EventError+" "+api.EventEnd {
 		t.Errorf("%v", names)
 	}
-	for id, want := range map[string]string{"refused": "42", "alone": "not begun"} {
+	for id, want := range map[string]string{"refused": "42", "alone": "before there was a result"} {
 		var got string
 		for range 50 {
 			if got = s.get("/api/conversations/" + id).body; strings.Contains(got, want) {

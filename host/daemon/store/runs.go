@@ -20,8 +20,11 @@ var (
 
 // A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is
 // one higher; writes of an earlier one fail.
+//
+// Where one daemon uses the tables, a Run is no more than its Steps and Begun, and a turn
+// without calls has none: Step, BeginCall, EndRun, Unended and Finish are for it too.
 type Run struct {
-	Turn  string // its id
+	Turn  string // its id; that of the conversation where one daemon uses the tables
 	Scope archive.Scope
 	Fence int64
 	// Ask is how the turn began, as JSON.
@@ -38,7 +41,8 @@ type Run struct {
 	Begun map[string]bool
 }
 
-// runStatements are those that write Runs. Tables for them are in PostgreSQL only.
+// runStatements are those that write Runs. Where one daemon uses the tables, there are step,
+// call and drop alone.
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
@@ -46,7 +50,11 @@ type runStatements struct {
 
 func (s *Store) prepareRuns(ctx context.Context) error {
 	if !s.Shared() {
-		return nil
+		return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
+			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?)",
+			&s.runs.call: "INSERT INTO turn_steps (conversation_id, seq, call_id) VALUES (?, 0, ?)",
+			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ?",
+		})
 	}
 	return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 		&s.runs.guard:  "SELECT 1 / (SELECT count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended')",
@@ -63,6 +71,9 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 
 // Fenced returns a context whose writes fail with ErrFenced when another daemon owns the turn.
 func (s *Store) Fenced(ctx context.Context, turn string, fence int64) context.Context {
+	if !s.Shared() {
+		return ctx
+	}
 	return sqlite.Guarded(ctx, s.runs.guard, turn, fence)
 }
 
@@ -78,6 +89,11 @@ func (s *Store) begin(b *sqlite.Batch, c Conversation, r *Run, owner string) err
 // Fenced, as those of all functions below that write to a turn.
 func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) error {
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) error {
+		if number == 1 && !s.Shared() { // the end of an earlier turn could not be stored
+			if err := b.Run(s.runs.drop, turn); err != nil {
+				return err
+			}
+		}
 		return b.Run(s.runs.step, turn, number, string(body))
 	}))
 }
@@ -288,9 +304,31 @@ func (s *Store) Claim(ctx context.Context, owner string, n int) (claimed []Run, 
 	return claimed, wrap(ctx, doing, err)
 }
 
+// Unended returns the turns with calls that an earlier daemon has not ended, where one daemon
+// uses the tables.
+func (s *Store) Unended(ctx context.Context) (list []Run, err error) {
+	err = s.db.Each(ctx, "SELECT id, principal FROM conversations WHERE id IN (SELECT conversation_id FROM turn_steps)", nil, func(row sqlite.Row) error {
+		r := Run{Begun: map[string]bool{}}
+		err := row.Scan(&r.Turn, &r.Scope.Principal)
+		r.Scope.Conversation = r.Turn
+		list = append(list, r)
+		return err
+	})
+	for i := range list {
+		if err == nil {
+			err = s.steps(ctx, &list[i])
+		}
+	}
+	return list, wrap(ctx, "reading a turn", err)
+}
+
 // steps reads how far a turn is.
 func (s *Store) steps(ctx context.Context, r *Run) error {
-	err := s.db.Each(ctx, "SELECT body FROM run_steps WHERE turn_id = ? ORDER BY seq", []any{r.Turn}, func(row sqlite.Row) error {
+	steps, calls := "run_steps WHERE turn_id = ?", "run_calls WHERE turn_id = ?"
+	if !s.Shared() {
+		steps, calls = "turn_steps WHERE conversation_id = ? AND seq > 0", "turn_steps WHERE conversation_id = ? AND seq = 0"
+	}
+	err := s.db.Each(ctx, "SELECT body FROM "+steps+" ORDER BY seq", []any{r.Turn}, func(row sqlite.Row) error {
 		var body []byte
 		err := row.Scan(&body)
 		r.Steps = append(r.Steps, body)
@@ -299,7 +337,7 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Each(ctx, "SELECT call_id FROM run_calls WHERE turn_id = ?", []any{r.Turn}, func(row sqlite.Row) error {
+	return s.db.Each(ctx, "SELECT call_id FROM "+calls, []any{r.Turn}, func(row sqlite.Row) error {
 		var id string
 		err := row.Scan(&id)
 		r.Begun[id] = true
@@ -309,6 +347,9 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 
 // EndRun ends a turn whose messages are stored, or that cannot go on. ctx must be Fenced.
 func (s *Store) EndRun(ctx context.Context, turn string) error {
+	if !s.Shared() {
+		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return b.Run(s.runs.drop, turn) }))
+	}
 	return s.AddEvents(ctx, turn, 1, 0, nil, true)
 }
 

@@ -126,7 +126,7 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 			}
 		}
 		switch r := t.Run; {
-		case r == nil:
+		case r == nil || !s.Shared() && len(r.Steps) == 0:
 			return nil
 		case r.Resumed:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)

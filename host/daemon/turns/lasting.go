@@ -38,10 +38,10 @@ type step struct {
 	Told    []string             `json:"told,omitempty"`
 }
 
-// lasts returns what a turn keeps; nil where the database has one daemon.
+// lasts returns what a turn keeps.
 func (t *turn) lasts() (*lasting, error) {
 	if t.s.Leases == nil {
-		return nil, nil
+		return &lasting{Run: &store.Run{Turn: t.scope.Conversation, Scope: t.scope}, t: t}, nil
 	}
 	ask, err := json.Marshal(t.ask.Ask)
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *turn) lasts() (*lasting, error) {
 // hold returns the context of the turn's own work: it ends when another daemon has the turn,
 // or when the client asks another one to end it. Its writes are fenced.
 func (l *lasting) hold(ctx context.Context) (context.Context, func()) {
-	if l == nil {
+	if !l.shared() {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -78,6 +78,9 @@ func (l *lasting) run(err error) *store.Run {
 	if l == nil {
 		return nil
 	}
+	if !l.Resumed { // no client will read it
+		return l.Run
+	}
 	end := outcome{End: l.t.end}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		end.Failed = api.AsProblem(err)
@@ -94,7 +97,7 @@ type outcome struct {
 
 // close ends a turn whose end could not be stored.
 func (l *lasting) close(ctx context.Context) {
-	if l == nil || l.ended || l.Resumed { // whose stream ends it
+	if !l.shared() || l.ended || l.Resumed { // whose stream ends it
 		return
 	}
 	if err := l.t.s.Store.EndRun(l.fenced(context.WithoutCancel(ctx)), l.Turn); err != nil && !errors.Is(err, store.ErrFenced) {
@@ -147,8 +150,15 @@ func (l *lasting) show() {
 
 // checkpoint stores how far the turn is.
 func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
+	if l.failed.Load() {
+		l.show()
+		return nil
+	}
 	t := l.t
-	s := step{Checkpoint: c, Sent: t.stream.Sent(), Calls: t.calls.Rows[l.calls:], Results: t.end.Results[l.results:]}
+	s := step{Checkpoint: c, Calls: t.calls.Rows[l.calls:]}
+	if l.shared() { // another daemon tells the client
+		s.Sent, s.Results = t.stream.Sent(), t.end.Results[l.results:]
+	}
 	for id := range t.told {
 		s.Told = append(s.Told, id)
 	}
@@ -158,12 +168,12 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	}
 	for began := time.Now(); ; time.Sleep(retryEvery) {
 		err = t.s.Store.Step(ctx, l.Turn, len(l.Steps)+1, body)
-		if !errors.Is(err, archive.ErrUnreachable) || ctx.Err() != nil || time.Since(began) > retryFor {
+		if !l.shared() || !errors.Is(err, archive.ErrUnreachable) || ctx.Err() != nil || time.Since(began) > retryFor {
 			break
 		}
 	}
 	if err != nil {
-		return err
+		return l.without(err)
 	}
 	l.Steps, l.calls, l.results = append(l.Steps, nil), len(t.calls.Rows), len(t.end.Results)
 	l.show()
@@ -172,10 +182,24 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 
 // began stores that a call begins, unless it can be made twice.
 func (l *lasting) began(ctx context.Context, c tool.Call) error {
-	if l.t.s.repeats(c.Tool) {
+	if l.t.s.repeats(c.Tool) || l.failed.Load() {
 		return nil
 	}
-	return l.t.s.Store.BeginCall(ctx, l.Turn, c.ID)
+	return l.without(l.t.s.Store.BeginCall(ctx, l.Turn, c.ID))
+}
+
+// without lets a turn go on that cannot be stored before its end, unless daemons share the database:
+// another one might make its calls again. It has no steps any more, as the next ones build on
+// the one that is missing.
+func (l *lasting) without(err error) error {
+	if err == nil || l.shared() {
+		return err
+	}
+	if l.failed.CompareAndSwap(false, true) {
+		l.t.s.Logger.Warn("how far a turn is could not be stored", "conversation", l.Scope.Conversation, "error", err)
+	}
+	l.show()
+	return nil
 }
 
 // repeats reports whether a call of a tool does not matter when it is made twice.

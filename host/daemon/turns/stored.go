@@ -84,12 +84,12 @@ func (t *turn) messages(ctx context.Context) ([]store.Message, error) {
 
 // save appends what the turn begins with.
 func (t *turn) save(ctx context.Context, add []agent.Message) error {
-	if len(add) == 0 && t.run == nil {
+	if len(add) == 0 && !t.run.shared() {
 		return nil
 	}
 	rows := t.rows(add)
 	var err error
-	if t.run == nil {
+	if !t.run.shared() {
 		err = t.s.Store.Begin(ctx, t.conversation(), rows)
 	} else {
 		err = t.s.Store.BeginRun(ctx, t.conversation(), rows, lastSeq(t.stored), t.run.Run, t.run.keep.ID())
@@ -236,10 +236,14 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 	if history, err = Messages(t.stored); err != nil {
 		return nil, err
 	}
-	if len(history) == 0 || history[len(history)-1].Role != agent.RoleUser {
+	if err = t.steps(); err != nil {
+		return nil, err
+	}
+	ours := func(c agent.Checkpoint) bool { return len(c.Added) == 0 || c.Added[0].Turn == lastTurn(history) }
+	if len(history) == 0 || history[len(history)-1].Role != agent.RoleUser || len(t.run.before) > 0 && !ours(t.run.before[0]) {
 		return nil, fmt.Errorf("the question of the turn %s is not stored", t.run.Turn)
 	}
-	return history, t.steps()
+	return history, nil
 }
 
 // steps reads what other daemons have stored of the turn.

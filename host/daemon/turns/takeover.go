@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -95,12 +96,27 @@ func (s *Service) goOn(ctx context.Context, l *lasting, emit func(name string, d
 	return t.answer(agent.OnePatience(ctx), nil)
 }
 
+// GiveUpAll gives up the turns that earlier daemons have not ended, where one daemon uses the
+// database. A turn that cannot be given up remains for the next start.
+func (s *Service) GiveUpAll(ctx context.Context) error {
+	if s.Leases != nil {
+		return nil
+	}
+	runs, err := s.Store.Unended(ctx)
+	for _, r := range runs {
+		if err := s.GiveUp(ctx, r); err != nil {
+			s.Logger.Error("how far a turn came could not be stored", "conversation", r.Turn, "error", err)
+		}
+	}
+	return err
+}
+
 // GiveUp stores how far a turn came whose daemon is gone, and whose client went with it.
 func (s *Service) GiveUp(ctx context.Context, r store.Run) error {
 	r.Resumed = false
 	l := &lasting{Run: &r}
 	err := s.giveUp(ctx, l, errGone())
-	if err != nil && !errors.Is(err, archive.ErrUnreachable) {
+	if err != nil && !errors.Is(err, archive.ErrUnreachable) && !errors.Is(err, archive.ErrFull) {
 		err = errors.Join(err, s.Store.EndRun(s.Store.Fenced(ctx, r.Turn, r.Fence), r.Turn))
 	}
 	return err
@@ -116,20 +132,24 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	if err != nil {
 		return err
 	}
+	locale := s.Setup.Locale(r.Scope.Principal, history[len(history)-1].Text)
 	history = agent.Apply(history, l.before)
-	pending := agent.Message{Role: agent.RoleResults, Turn: lastTurn(history), At: s.Now()}
+	pending := agent.Message{Role: agent.RoleResults, Turn: lastTurn(history), Locale: locale, At: s.Now()}
 	for _, c := range agent.Pending(history) {
-		fail := tool.Errorf(tool.Cancelled, "", "the call was not begun")
-		if r.Begun[c.ID] {
+		fail := tool.Errorf(tool.Cancelled, "", "weir was stopped before there was a result")
+		if _, known := s.Host.Tool(c.Tool); r.Begun[c.ID] {
 			fail = script.UnknownOutcome(c.Tool)
+		} else if known && !s.repeats(c.Tool) {
+			fail = tool.Errorf(tool.Cancelled, "", "the call was not begun")
 		}
-		pending.Results = append(pending.Results, agent.NewResultEntry(tool.Result{CallID: c.ID, Tool: c.Tool, Err: fail}, tool.En))
+		pending.Results = append(pending.Results, agent.NewResultEntry(tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(locale, fail)}, locale))
 	}
 	if len(pending.Results) > 0 {
 		history = append(history, pending)
 	}
 	remarkFailure(history, why)
-	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: lastSeq(t.stored), Messages: t.rows(history[len(t.stored)-1:]), Calls: t.calls.Rows, Run: l.run(why)})
+	unnamed, from := t.unrefer(history), len(t.stored)-1
+	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: t.stored[from].Seq, Messages: t.rows(history[from:]), Orphans: unnamed, Calls: t.calls.Rows, Run: l.run(why)})
 }
 
 // admit waits until one more turn may run.

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhost/weir/agent"
@@ -32,7 +33,7 @@ type turn struct {
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
-	run     *lasting          // nil: the database has one daemon
+	run     *lasting          // nil: nothing is stored before the end
 	sent    *string           // the text that the client has of a turn that goes on here
 	told    map[string]bool   // uuids that the client has received
 	decided sync.Map          // call id → *tool.Approval, of the calls that asked a person
@@ -56,21 +57,26 @@ func (t *turn) metered() agent.Model {
 	return t.s.metered(t.model, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
 }
 
-// A lasting is what a turn keeps in a database that daemons share, so that another one can
-// go on with it. A nil one keeps nothing.
+// A lasting is what a turn keeps in the database before its end: where daemons share that,
+// another one can go on with it, else the next one stores how far it came. A nil one keeps nothing.
 type lasting struct {
 	*store.Run
 	t     *turn
-	keep  *lease.Keeper
-	ended bool // its end is stored
-	begun bool // the agent has it, of a turn that goes on here
+	keep  *lease.Keeper // nil: the database has one daemon
+	ended bool          // its end is stored
+	begun bool          // the agent has it, of a turn that goes on here
 	// calls and results are how many of the turn's are in its steps.
 	calls, results int
 	before         []agent.Checkpoint // of other daemons
 
+	failed atomic.Bool // a step could not be stored, and none is any more
+
 	mu   sync.Mutex // guards back
 	back []func()   // the events from the first result on that no step has
 }
+
+// shared reports whether another daemon can go on with the turn.
+func (l *lasting) shared() bool { return l != nil && l.keep != nil }
 
 // progressPause is how long a call's next report of progress must wait, but for
 // the last one.

@@ -235,6 +235,31 @@ test('a conversation that is opened again shows what the model read then', async
   await page.emulateMedia({ forcedColors: 'none' });
 });
 
+test('calls of an answer whose daemon was killed are drawn as they were live', async () => {
+  const rest = pending();
+  let rounds = 0;
+  model.calls = () => [['long_text', { lines: 400 }], ['calculator', { expression: '6*7' }]];
+  model.says = () => [`Piece ${++rounds}.`, rest.promise];
+  const page = await world.visit();
+  await ask(page, 'What was there before it was killed?');
+  await log(page).getByText('Piece 1.').waitFor();
+  const cards = () => drawn(page, 'section.call'), read = async () => {
+    await calls(page, 'long_text').getByText('What the model read').click();
+    return calls(page, 'long_text').locator('pre.read').filter({ hasText: /\d{3}/ }).innerText();
+  };
+  const live = await cards(), text = await read();
+  assert.match(live.join(''), /class="through".*6\*7/s);
+  await weir.stop();
+  rest.keep('');
+  await weir.start();
+  await log(page).getByText('The daemon was restarted').waitFor();
+  await page.reload();
+  await calls(page, 'long_text').waitFor();
+  same(await cards(), live);
+  assert.equal(await read(), text);
+  await log(page).getByText('The daemon stopped before the answer was complete').waitFor();
+});
+
 test('a failed call that is opened again says why, as it did live', async () => {
   model.calls = (question) => (/wrong/.test(question) ? [['calculator', { expression: '1/0' }], ['calculator', { sum: 1 }], ['no_such_tool', {}], ['long_text', { lines: 7 }]] : []);
   model.says = (last) => [last.role === 'tool' ? 'I try. <tool_call>{oops</tool_call>' : 'It is done.'];

@@ -257,7 +257,8 @@ export function same(now, before, what) {
 // drawn are the answers of a conversation as they are drawn: every part with its class, its
 // place and what it is called, also those that show no text. Only the numbers of messages are
 // left out, which an answer has when it is stored, and spaces at the end of a paragraph.
-export const drawn = (page) => log(page).locator('.theirs').evaluateAll((all) => all.flatMap((n) => n.outerHTML.replace(/ data-m="\d*"| +(?=<\/p>)/g, '').split(/(?=<)/)));
+// parts are parts of answers: of one that was cut off, its calls.
+export const drawn = (page, parts = '.theirs') => log(page).locator(parts).evaluateAll((all) => all.flatMap((n) => n.outerHTML.replace(/ data-m="\d*"| +(?=<\/p>)/g, '').split(/(?=<)/)));
 
 // view opens a view by its name in the rail.
 export const view = (page, name) => page.getByRole('navigation', { name: /^(Views|视图)$/ }).getByRole('link', { name }).click();

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
+)
+
+// A turn whose daemon was killed in mid-answer shows the calls that it showed live, and that it
+// has ended; calls without a result say so.
+func TestKilledInMidAnswer(t *testing.T) {
+	path, m := t.TempDir()+"/archive.db", newStepper()
+	here := func(c *host.Config) { c.Archive.Path = path }
+	calling := replay.New(replay.Text("First. "+longCall), replay.Text(calculates))
+	s := serverWith(t, &inTurn{models: []agent.Model{calling, calling, m}}, here)
+	c := s.connect(`{"message":"Make a long text, and calculate"}`, "")
+	id := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart).Conversation
+	var live []api.ToolCallResult
+	for range 2 {
+		live = append(live, last[api.ToolCallResult](t, []event{c.until(api.EventResult)}, api.EventResult))
+	}
+	m.step <- "It"
+	c.until(api.EventText)
+	ctx, db := t.Context(), s.daemon.store
+	for _, id := range []string{"begun", "later"} {
+		err := db.Begin(ctx, store.Conversation{ID: id, Principal: "local"}, []store.Message{{Turn: 1, Role: "user", Body: []byte(`{"role":"user","text":"6*7?","turn":1}`)}})
+		if err == nil {
+			err = db.Step(ctx, id, 1, []byte(called))
+		}
+		if err == nil && id == "begun" {
+			err = db.BeginCall(ctx, id, "call_001")
+		}
+		if err == nil && id == "later" { // the end of this turn could not be stored, and the next question was
+			err = db.Begin(ctx, store.Conversation{ID: id, Principal: "local"}, []store.Message{{Turn: 2, Role: "user", Body: []byte(`{"role":"user","text":"7*7?","turn":2}`)}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.daemon.cfg.Host.Close(); err != nil { // the turn can store nothing more
+		t.Fatal(err)
+	}
+	c.close()
+	<-m.ended
+
+	s = serverWith(t, replay.New(replay.Text("More.")), here)
+	if err := s.daemon.Recover(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	shown := decoded[api.ShownConversation](t, s.get("/api/conversations/"+id))
+	if len(shown.Messages) != 5 || shown.Messages[1].Text != "First." || shown.Messages[3].Text != "I calculate." || !strings.Contains(fmt.Sprint(shown.Messages[4].Remarks), "the daemon stopped before the answer was complete") {
+		t.Fatalf("%+v", shown.Messages)
+	}
+	for i, want := range live {
+		if got := shown.Messages[2+2*i].Results[0]; got.CallID != want.ID || got.Shown != want.Shown || got.Chars != want.Produced || got.Layer != want.Layer || (got.Ref != nil) != (want.KeptUUID != "") {
+			t.Errorf("%+v; live: %+v", got, want)
+		}
+	}
+	got := decoded[api.ToolCallResult](t, s.get("/api/conversations/"+id+"/call?turn=1&call="+live[0].ID))
+	if got.Line, got.ElapsedMS = live[0].Line, live[0].ElapsedMS; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", live[0]) {
+		t.Errorf("got  %+v\nlive %+v", got, live[0])
+	}
+	if got := s.get("/api/conversations/begun").body; !strings.Contains(got, "what came of it is not known") {
+		t.Error(got)
+	}
+	if got := decoded[api.ShownConversation](t, s.get("/api/conversations/later")); len(got.Messages) != 2 {
+		t.Errorf("%+v", got.Messages)
+	}
+	if left, err := s.daemon.store.Unended(ctx); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"And now?","conversation_id":"`+id+`"}`).body), api.EventEnd); end.Answer != "More." {
+		t.Errorf("%+v", end)
+	}
+	if list, err := s.daemon.store.Calls(ctx, archive.Scope{Principal: "local", Conversation: id}, time.Time{}); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"slices"
+	"testing"
+)
+
+// Where one daemon uses the tables, the end of a turn deletes its steps, the first step of a turn
+// those of an earlier one, and the deletion of a conversation all of them.
+func TestSteps(t *testing.T) {
+	s, ctx := openTest(t), t.Context()
+	c := Conversation{ID: mine.Conversation, Principal: mine.Principal}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := func(want ...string) (r Run) {
+		t.Helper()
+		list, err := s.Unended(ctx)
+		var got []string
+		for _, run := range list {
+			r = run
+			for _, body := range run.Steps {
+				got = append(got, string(body))
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%q, %v, want %q", got, err, want)
+		}
+		return r
+	}
+	check(s.Begin(ctx, c, []Message{{Turn: 1, Role: "user", Content: "one"}}))
+	steps()
+	check(s.Step(ctx, c.ID, 1, []byte(`"old"`)))
+	check(s.Step(ctx, c.ID, 1, []byte(`"a secret"`)))
+	check(s.BeginCall(ctx, c.ID, "call_1"))
+	check(s.Step(ctx, c.ID, 2, []byte(`"two"`)))
+	r := steps(`"a secret"`, `"two"`)
+	if r.Scope != mine || !r.Begun["call_1"] || len(r.Begun) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	check(s.Finish(s.Fenced(ctx, r.Turn, 0), mine, Turn{Messages: []Message{{Turn: 1, Role: "assistant"}}, Run: &r}))
+	steps()
+	check(s.Step(ctx, c.ID, 1, []byte(`"three"`)))
+	check(s.EndRun(ctx, c.ID))
+	steps()
+	check(s.Step(ctx, c.ID, 1, []byte(`"a secret"`)))
+	check(s.BeginCall(ctx, c.ID, "call_1"))
+	_, err := s.DeleteConversation(ctx, mine)
+	check(err)
+	steps()
+	if in := onDisk(t, s, "a secret"); len(in) > 0 {
+		t.Errorf("in %v", in)
+	}
+}
