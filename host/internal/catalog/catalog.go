@@ -197,6 +197,8 @@ func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
 	replaced := replacedBy(lock, pl)
 	switch {
+	case c.cfg.Store.Shared() && e.locked.Version(pl.Digest()) != nil: // other machines may have it as well
+		e.cause, e.why, e.fix = plugin.CauseNew, tool.Textf("it was approved, and then removed or replaced"), approveFix(name)
 	case trusted && (len(r.Missing) == 0 || !grant.Powers().Exceeds(pl.Manifest.Asks, registry.Asks{}, g)):
 		e.approveBy = byTrust
 	case trusted:
@@ -280,8 +282,8 @@ func (c *Catalog) readVersion(ctx context.Context, v *lockfile.Version, folder p
 // approveAll writes the versions that need no person to the lock file. Those that
 // cannot be written stay pending. again says that another daemon was faster.
 func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decision) (again bool) {
-	first := c.cfg.Store.Shared() && lock.Revision == 0 && len(lock.Plugins) > 0
-	missed := false // a copy that the database must have
+	first := c.unshared(lock) && len(lock.Plugins) > 0
+	var missed error // about a copy that the database must have
 	var approved []*Entry
 	for _, e := range d.Entries {
 		if e.approveBy != "" {
@@ -289,15 +291,25 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 				*e = *c.pending(ctx, e.locked, e.Offered, err)
 				continue
 			}
+			if c.cfg.Store.Shared() {
+				c.replace(d.Snapshot, lock, e.Offered)
+			}
 			approved = append(approved, e)
 		} else if e.Plugin != nil && (!e.copied || first) {
-			missed = !c.restoreCopy(e, first) || missed
+			if err := c.restoreCopy(e, first); first {
+				missed = cmp.Or(missed, err)
+			}
 		}
 	}
-	if len(approved) == 0 && (!first || missed) { // the next reload tries again
+	if len(approved) == 0 && !first {
 		return false
 	}
-	if err := c.save(lock); err != nil {
+	err := missed
+	if err == nil {
+		err = c.save(d.Snapshot, lock)
+	}
+	if err != nil {
+		c.cfg.Log.Warn("what is approved cannot be saved", "problem", err)
 		before := c.lock()
 		for _, e := range approved {
 			var locked *lockfile.Entry
@@ -314,16 +326,30 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 	return false
 }
 
-// restoreCopy creates the approved copy of a plugin if it is missing, or in any case. It
-// reports whether the copy is there.
-func (c *Catalog) restoreCopy(e *Entry, always bool) bool {
+// unshared reports whether other daemons will have the lock, and do not have one yet.
+func (c *Catalog) unshared(lock *lockfile.Lock) bool {
+	return c.cfg.Store.Shared() && lock.Revision == ""
+}
+
+// replace ends the approval of another plugin at the path of pl, and, as copies serve without a
+// folder, of the same files under another name that has gone from it.
+func (c *Catalog) replace(snap *registry.Snapshot, lock *lockfile.Lock, pl *registry.Plugin) {
+	for name, e := range lock.Plugins {
+		if name != pl.Manifest.Name && (e.Source == pl.Source || c.cfg.Store.Shared() && e.Digest == pl.Digest() && !inFolder(snap, name, e.Source)) {
+			e.Digest, e.RolledBack = "", false
+		}
+	}
+}
+
+// restoreCopy creates the approved copy of a plugin if it is missing, or in any case.
+func (c *Catalog) restoreCopy(e *Entry, always bool) error {
 	v := e.locked.Current()
 	if _, err := os.Stat(c.cfg.Store.CopyPath(v)); err == nil && !always {
-		return true
+		return nil
 	}
 	files, source, err := e.Plugin.Files()
 	if err != nil {
-		return false
+		return err
 	}
 	added, err := c.cfg.Store.AddCopy(v.Digest, files, source)
 	if err == nil || !c.cfg.Store.Shared() { // others may have the copy
@@ -332,7 +358,7 @@ func (c *Catalog) restoreCopy(e *Entry, always bool) bool {
 	if err != nil {
 		c.cfg.Log.Warn("plugin", "name", e.Name, "problem", err.Error())
 	}
-	return err == nil
+	return err
 }
 
 // approve adds a version to the lock, which by has approved, and stores a copy.
@@ -362,8 +388,14 @@ func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
 	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
 }
 
-// save writes the lock file and deletes copies that are no longer needed.
-func (c *Catalog) save(lock *lockfile.Lock) error {
+// save writes the lock file and deletes copies that are no longer needed. The first lock that
+// daemons share approves nothing that has gone from the folders.
+func (c *Catalog) save(snap *registry.Snapshot, lock *lockfile.Lock) error {
+	for name, e := range lock.Plugins {
+		if c.unshared(lock) && !inFolder(snap, name, e.Source) {
+			e.Digest, e.RolledBack = "", false
+		}
+	}
 	lock.PruneCopies()
 	if err := c.cfg.Store.Save(lock); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (c *Catalog) Update(ctx context.Context, snap *registry.Snapshot, change Ch
 	if err := change(ctx, snap, lock); err != nil {
 		return err
 	}
-	err = c.save(lock)
+	err = c.save(snap, lock)
 	if errors.Is(err, sharedlock.ErrChanged) {
 		return &plugin.Error{Code: plugin.CodeChanged, Msg: tool.Textf("the plugins were changed elsewhere at the same moment"), Hint: tool.Textf("look at them again, and repeat it")}
 	} else if err != nil {
@@ -62,11 +62,7 @@ func (c *Catalog) Approve(name, digest, by string) Change {
 		} else if err := c.approve(lock, pl, by); err != nil {
 			return lockError(err)
 		}
-		for other, e := range lock.Plugins { // it replaces another plugin at its path
-			if other != name && e.Source == pl.Source {
-				e.Digest, e.RolledBack = "", false
-			}
-		}
+		c.replace(snap, lock, pl) // and nothing else at its path
 		return nil
 	}
 }

@@ -25,7 +25,13 @@ func (c *Catalog) Remove(name string, paths *[]string) Change {
 		if paths != nil {
 			*paths = pathsOf(snap, name)
 		}
-		delete(lock.Plugins, name)
+		e := lock.Plugins[name]
+		if delete(lock.Plugins, name); e != nil && c.cfg.Store.Shared() { // no other machine approves it again
+			for _, v := range e.History {
+				v.Copy, v.Powers = "", nil
+			}
+			lock.Plugins[name] = &lockfile.Entry{History: e.History}
+		}
 		return nil
 	}
 }

@@ -15,24 +15,24 @@ import (
 // A daemon may read an old lock, which it then cannot change. There is one lock, and a round
 // begins with the version that the one before has left, here unseen.
 func lockRegister(locks map[*store.Store]*sharedlock.Lock) register {
-	const unseen = int64(-1)
+	const unseen = "unseen"
 	return register{
 		name: "lock", alone: true,
 		model: porcupine.Model{
 			Init: func() any { return unseen },
 			Step: func(state, in, out any) (bool, any) {
-				has, read := state.(int64), in.(int64)
+				has, read := state.(string), in.(string)
 				follows := has == unseen || has == read
 				switch out {
-				case any(true):
-					return follows, read + 1
 				case any(false):
 					return has != read, has
-				default:
+				case any(unknown{}):
 					if follows {
-						has = read + 1
+						has = unseen
 					}
 					return true, has
+				default:
+					return follows, out
 				}
 			},
 		},
@@ -48,7 +48,7 @@ func lockRegister(locks map[*store.Store]*sharedlock.Lock) register {
 					if errors.Is(err, sharedlock.ErrChanged) {
 						return false, nil
 					}
-					return true, err
+					return l.Revision, err
 				}
 			}, nil
 		},

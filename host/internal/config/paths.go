@@ -78,7 +78,7 @@ func (p Paths) Hidden() []string {
 	if here, err := os.Getwd(); err == nil && !contains(p.Data, here) && !contains(p.Data, p.Config) {
 		files = append(files, p.Data)
 	}
-	for _, pattern := range []string{AsidePrefix + "*", RestorePrefix + "*"} {
+	for _, pattern := range []string{AsidePrefix + "*", RestorePrefix + "*", filepath.Base(p.Pins) + ".before-*"} {
 		copies, _ := fs.Glob(os.DirFS(p.Data), pattern) // the pattern is valid
 		for _, name := range copies {
 			files = append(files, filepath.Join(p.Data, name))

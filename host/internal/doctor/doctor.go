@@ -20,6 +20,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -183,6 +184,9 @@ func (e *exam) plugins(ctx context.Context) {
 	const area = "plugins"
 	for _, f := range e.settings.Plugins.Folder {
 		e.pluginFolder(area, f)
+	}
+	if aside, err := filepath.Glob(e.Paths.Pins + sharedlock.Aside + "*"); err == nil && len(aside) > 0 {
+		e.add(area, Note, "compare it with `weir plugin list`, approve what is missing, and delete it", "an earlier weir.lock has no effect any more: %s", aside[0])
 	}
 	list, err := e.pluginList(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,13 +16,27 @@ import (
 )
 
 // AddCopy stores the files of a version, by slash path, and returns its Copy: the
-// path of source. It replaces an existing copy, which may have been modified. The
-// error is an *Error.
+// path of source. It replaces those of an existing copy, which may have been modified; others stay,
+// as the same module can have several names. The error is an *Error.
 func (s Store) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
-	if err := s.addCopy(digest, files); err != nil {
+	all, _ := s.Files(digest) // there may be none
+	maps.Copy(all, files)
+	if err := s.addCopy(digest, all); err != nil {
 		return "", &Error{tool.Textf("no copy can be kept in %s: %s", s.Copies, cause(err)), tool.Textf("free some space, or let the user that runs weir write there")}
 	}
 	return digest + "/" + source, nil
+}
+
+// Files returns the files of a copy, by slash path.
+func (s Store) Files(digest string) (map[string][]byte, error) {
+	files, dir := map[string][]byte{}, os.DirFS(filepath.Join(s.Copies, digest))
+	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files[name], err = fs.ReadFile(dir, name)
+		}
+		return err
+	})
+	return files, err
 }
 
 func (s Store) addCopy(digest string, files map[string][]byte) error {

@@ -39,8 +39,9 @@ const (
 type Lock struct {
 	Schema  int               `json:"schema"`
 	Plugins map[string]*Entry `json:"plugins"` // by name
-	// Revision counts the changes of a lock that several daemons share.
-	Revision int64 `json:"-"`
+	// Revision is another text after each change of a lock that several daemons share.
+	// Empty: nothing is shared yet.
+	Revision string `json:"-"`
 
 	unknown unknownKeys
 }

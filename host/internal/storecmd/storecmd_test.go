@@ -1,14 +1,23 @@
 package storecmd
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/backup"
+	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/toolmeta"
+	"github.com/weirhost/weir/host/script/journal"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
@@ -41,6 +50,65 @@ func TestCopyWaitsForAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := idle(t.Context(), db); err == nil || !strings.Contains(err.Error(), "1 answers are under way") {
+		t.Error(err)
+	}
+}
+
+// A copy of a shared database has what is approved there, in place of an older weir.lock, and
+// its files. A database that has such a row is not empty.
+func TestCopyHasTheLock(t *testing.T) {
+	url := pgtest.URL(t)
+	if url == "" {
+		t.Skip("PostgreSQL only")
+	}
+	open := func(o sqlite.Options, dir string) *sharedlock.Lock {
+		t.Helper()
+		db, err := sqlite.Open(t.Context(), o, archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		l, err := sharedlock.Open(t.Context(), db, filepath.Join(dir, "weir.lock"), "", hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	data, digest := t.TempDir(), strings.Repeat("a", 64)
+	shared := open(sqlite.Options{URL: url, Shared: true}, t.TempDir())
+	lock, err := shared.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &lockfile.Version{Digest: digest, By: "cli"}
+	if v.Copy, err = shared.AddCopy(digest, map[string][]byte{"a.wasm": []byte("module")}, "a.wasm"); err != nil {
+		t.Fatal(err)
+	}
+	lock.Entry("a").Approve(v)
+	if err := shared.Save(lock); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(data, "archive.db")
+	if _, err := backup.Copy(t.Context(), sqlite.Options{URL: url, ReadOnly: true}, sqlite.Options{Path: file}, idle); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "weir.lock"), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second start finds it adopted
+		l := open(sqlite.Options{Path: file}, data)
+		lock, err := l.Load()
+		if err != nil || lock.Plugins["a"].Current() == nil {
+			t.Fatal(lock, err)
+		}
+		if text, err := os.ReadFile(l.CopyPath(lock.Plugins["a"].Current())); err != nil || string(text) != "module" {
+			t.Errorf("%q %v", text, err)
+		}
+	}
+	if old, err := os.ReadFile(filepath.Join(data, "weir.lock"+sharedlock.Aside)); err != nil || string(old) != "old" {
+		t.Errorf("%q %v", old, err)
+	}
+	if _, err := backup.Copy(t.Context(), sqlite.Options{Path: file}, sqlite.Options{URL: url}, nil); !errors.Is(err, sqlite.ErrNotEmpty) {
 		t.Error(err)
 	}
 }

@@ -1,97 +1,172 @@
 package sharedlock
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"database/sql"
 	"errors"
-	"io"
+	"io/fs"
 	"maps"
-	"slices"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
 const (
-	maxPiece = 8 << 20   // of a row, in bytes
-	maxFiles = 256 << 20 // of all files of a version together, in bytes
+	// maxPiece is the size of a row, in bytes. The other daemons write nothing while one is
+	// sent, and PostgreSQL cuts off who is silent for two seconds in a transaction.
+	maxPiece      = 512 << 10
+	maxFiles      = 256 << 20   // of all files of a version together, in bytes
+	filesPatience = time.Minute // with the files of one version
+	fetchAtOnce   = time.Second // before Follow goes on with it
 )
 
 // AddCopy stores the files of a version, as lockfile.Store.AddCopy does, also for the other
 // daemons.
 func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
 	path, err := l.Store.AddCopy(digest, files, source)
-	if err != nil || l.db == nil {
-		return path, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if same, err := l.files(ctx, digest); err == nil && maps.EqualFunc(same, files, bytes.Equal) {
-		return path, nil
-	}
-	packed, err := pack(files)
-	if err == nil {
-		err = l.db.Transact(ctx, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM plugin_files WHERE digest = ?", digest); err != nil {
-				return err
-			}
-			piece := 0
-			for data := range slices.Chunk(packed, maxPiece) {
-				if _, err := tx.ExecContext(ctx, "INSERT INTO plugin_files (digest, piece, data) VALUES (?, ?, ?)", digest, piece, data); err != nil {
-					return err
-				}
-				piece++
-			}
-			return nil
-		})
+	if err == nil && l.db != nil {
+		err = l.upload(digest, files)
 	}
 	if err != nil {
-		return "", failed(err)
+		return "", err
 	}
 	return path, nil
 }
 
+// upload stores the files of a version in the database. Others of the same version stay: the
+// same module has other names on other machines.
+func (l *Lock) upload(digest string, files map[string][]byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), filesPatience)
+	defer cancel()
+	has, err := l.files(ctx, l.db, digest)
+	if err != nil && err != errNoFiles {
+		return failed(err)
+	}
+	for name, text := range files {
+		if same, ok := has[name]; ok && bytes.Equal(same, text) {
+			continue
+		}
+		for piece := 0; piece == 0 || piece*maxPiece < len(text); piece++ {
+			if err := l.db.Transact(ctx, func(tx *sql.Tx) error {
+				if piece == 0 {
+					if _, err := tx.ExecContext(ctx, "DELETE FROM plugin_files WHERE digest = ? AND name = ?", digest, name); err != nil {
+						return err
+					}
+				}
+				data := append([]byte{}, text[piece*maxPiece:min(len(text), (piece+1)*maxPiece)]...)
+				_, err := tx.ExecContext(ctx, `INSERT INTO plugin_files (digest, name, piece, data) VALUES (?, ?, ?, ?)
+					ON CONFLICT (digest, name, piece) DO UPDATE SET data = excluded.data`, digest, name, piece, data)
+				return err
+			}); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	return nil
+}
+
+// uploadAll stores the local copies of all versions: the first daemon gives the others what it
+// has.
+func (l *Lock) uploadAll(lock *lockfile.Lock) error {
+	for _, e := range lock.Plugins {
+		for _, v := range e.History {
+			if v.Copy == "" {
+				continue
+			}
+			files, err := l.Store.Files(v.Digest)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err == nil {
+				err = l.upload(v.Digest, files)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Fetch makes the local copy of a version from the database. The files may be other ones
-// than those that were approved.
+// than those that were approved. While Follow runs, it goes on with what is slow.
 func (l *Lock) Fetch(ctx context.Context, v *lockfile.Version) error {
 	if l.db == nil {
 		return errNoFiles
 	}
+	l.mu.Lock()
+	patience := filesPatience
+	if l.follows {
+		patience = fetchAtOnce
+	}
+	slow := l.slow[v.Digest]
+	l.mu.Unlock()
+	if slow {
+		return errSlow
+	}
+	return l.fetch(ctx, v.Digest, patience)
+}
+
+var (
+	errNoFiles = errors.New("the database has no files of this version")
+	errSlow    = errors.New("the files are on their way")
+)
+
+func (l *Lock) fetch(ctx context.Context, digest string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	files, err := l.files(ctx, v.Digest)
+	files, err := l.files(ctx, l.db, digest)
+	l.mu.Lock()
+	if err == nil || err == errNoFiles {
+		delete(l.slow, digest)
+	} else {
+		l.slow[digest] = true
+	}
+	l.mu.Unlock()
 	if err == nil {
-		_, err = l.Store.AddCopy(v.Digest, files, "")
-	} else if err != errNoFiles {
-		l.mu.Lock()
-		l.version = -1 // Follow calls again
-		l.mu.Unlock()
+		_, err = l.Store.AddCopy(digest, files, "")
 	}
 	return err
 }
 
-var errNoFiles = errors.New("the database has no files of this version")
+// fetchSlow fetches what took too long, and calls changed when it is there.
+func (l *Lock) fetchSlow(ctx context.Context, changed func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lookEvery):
+		}
+		l.mu.Lock()
+		slow := maps.Clone(l.slow)
+		l.mu.Unlock()
+		for digest := range slow {
+			if l.fetch(ctx, digest, filesPatience) == nil {
+				changed()
+			}
+		}
+	}
+}
 
-// files returns the files of a version in the database.
-func (l *Lock) files(ctx context.Context, digest string) (map[string][]byte, error) {
-	var packed []byte
-	err := l.db.Each(ctx, "SELECT data FROM plugin_files WHERE digest = ? ORDER BY piece", []any{digest}, func(row sqlite.Row) error {
+// files returns the files of a version in a database.
+func (l *Lock) files(ctx context.Context, db *sqlite.DB, digest string) (map[string][]byte, error) {
+	files, room := map[string][]byte{}, maxFiles
+	err := db.Each(ctx, "SELECT name, data FROM plugin_files WHERE digest = ? ORDER BY name, piece", []any{digest}, func(row sqlite.Row) error {
+		var name string
 		var data []byte
-		err := row.Scan(&data)
-		if packed = append(packed, data...); err == nil && len(packed) > maxFiles {
+		err := row.Scan(&name, &data)
+		if room -= len(data); err == nil && room < 0 {
 			err = errNoFiles
 		}
+		files[name] = append(files[name], data...)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && len(files) == 0 || errors.Is(err, errNoFiles) {
+		return nil, errNoFiles
 	}
-	if files, err := unpack(packed); err == nil {
-		return files, nil
-	}
-	return nil, errNoFiles
+	return files, err
 }
 
 // removeUnused deletes the files of versions that no lock names.
@@ -124,41 +199,4 @@ func removeUnused(ctx context.Context, tx *sql.Tx, lock *lockfile.Lock) error {
 		}
 	}
 	return err
-}
-
-func pack(files map[string][]byte) ([]byte, error) {
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = w.Write(files[name])
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	err := z.Close()
-	return out.Bytes(), err
-}
-
-// unpack reverts pack. It reads no more than maxFiles bytes, whatever packed says.
-func unpack(packed []byte) (map[string][]byte, error) {
-	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
-	if err != nil {
-		return nil, err
-	}
-	files, room := map[string][]byte{}, int64(maxFiles)
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			return nil, err
-		}
-		text, err := io.ReadAll(io.LimitReader(r, room+1))
-		if room -= int64(len(text)); err != nil || room < 0 {
-			return nil, errNoFiles
-		}
-		files[f.Name] = text
-	}
-	return files, nil
 }

@@ -1,7 +1,7 @@
 // Package sharedlock has weir.lock and the approved files where several daemons share a
 // database: there, one row has what weir.lock has, with a version, and others have the
-// files of approved versions. The local file and the local copies follow them. Without
-// such a database, a Lock is the local file alone.
+// files of approved versions, which the local copies follow; the local file has no effect.
+// Without such a database, a Lock is the local file alone.
 //
 // What is read here is not trusted: who serves the files of a version must compare them
 // with its digest.
@@ -10,10 +10,12 @@ package sharedlock
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"embed"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -43,9 +45,21 @@ type Lock struct {
 	db             *sqlite.DB // nil: there is no other
 	log            hclog.Logger
 
-	mu      sync.Mutex // guards what follows
-	version int64      // of body; -1: it is unknown, and the next look reads it
-	body    string     // the row as it was read last
+	mu      sync.Mutex      // guards what follows
+	version string          // of body; empty: there is none
+	body    string          // the row as it was read last
+	aside   bool            // the local file was set aside, or there was none
+	follows bool            // Follow runs
+	slow    map[string]bool // digests whose files Follow fetches
+}
+
+// Schema returns the tables of what daemons share. A file has them in backups alone.
+func Schema() sqlite.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return sqlite.Schema{Name: kind, Files: files}
 }
 
 // Open returns the lock of a file, whose copies are in the folder copies; empty: beside the
@@ -54,16 +68,80 @@ func Open(ctx context.Context, db *sqlite.DB, file, copies string, log hclog.Log
 	if file == "" {
 		return nil, nil
 	}
-	l := &Lock{Store: lockfile.Store{File: file, Copies: cmp.Or(copies, filepath.Join(filepath.Dir(file), "approved"))}, log: log, version: -1}
-	if !db.Shared() {
-		return l, nil
+	l := &Lock{Store: lockfile.Store{File: file, Copies: cmp.Or(copies, filepath.Join(filepath.Dir(file), "approved"))}, log: log, slow: map[string]bool{}}
+	if !db.InPostgres() {
+		return l, l.adopt(ctx, db)
 	}
-	l.db = db
-	files, err := fs.Sub(migrations, "migrations")
+	if db.Shared() {
+		l.db = db
+	}
+	return l, db.Migrate(ctx, Schema())
+}
+
+// adopt makes the local file and copies from the row of a file that is a copy of a shared
+// database, and deletes the row.
+func (l *Lock) adopt(ctx context.Context, db *sqlite.DB) error {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'plugin_lock'").Scan(&tables); err != nil || tables == 0 {
+		return err
+	}
+	var body string
+	if err := db.QueryRowContext(ctx, "SELECT body FROM plugin_lock").Scan(&body); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	lock, err := l.Decode([]byte(body))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return l, db.Migrate(ctx, sqlite.Schema{Name: kind, Files: files})
+	for _, e := range lock.Plugins {
+		for _, v := range e.History {
+			if files, err := l.files(ctx, db, v.Digest); err == nil {
+				_, err = l.Store.AddCopy(v.Digest, files, "")
+				if err != nil {
+					return err
+				}
+			} else if err != errNoFiles {
+				return err
+			}
+		}
+	}
+	l.setAside()
+	if err := l.Store.Save(lock); err != nil {
+		return err
+	}
+	return db.Transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM plugin_lock")
+		if err == nil {
+			_, err = tx.ExecContext(ctx, "DELETE FROM plugin_files")
+		}
+		return err
+	})
+}
+
+// Aside is added to the name of the local file when a database has what is in force.
+const Aside = ".before-database"
+
+// setAside keeps the local file under another name, and warns of it. l.mu is held.
+func (l *Lock) setAside() {
+	if l.aside {
+		return
+	}
+	l.aside = true
+	if _, err := os.Lstat(l.File); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	to := l.File + Aside
+	if _, err := os.Lstat(to); err == nil { // an earlier one stays as well
+		to += time.Now().UTC().Format("-20060102-150405")
+	}
+	if err := os.Rename(l.File, to); err != nil {
+		l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect", "error", err)
+		return
+	}
+	l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect, and is kept", "file", to)
 }
 
 // Shared reports whether other daemons have the same lock. A plugin then may lie in another
@@ -80,38 +158,30 @@ func (l *Lock) Load() (*lockfile.Lock, error) {
 	defer cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var version int64
-	var body string
+	var version, body string
 	err := l.db.QueryRowContext(ctx, "SELECT version, CASE WHEN version = ? THEN '' ELSE body END FROM plugin_lock", l.version).Scan(&version, &body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // the first daemon gives the others what it has
-		l.version = 0
+		l.version, l.body = "", ""
 		return l.Store.Load()
 	case err != nil && l.body == "":
 		return nil, failed(err)
 	case err != nil:
 		l.log.Warn("the plugins stay as they are until the database is back", "error", err)
-		version = l.version
 	case version != l.version:
-		lock, err := l.Decode([]byte(body))
-		if err != nil {
-			return nil, err
-		}
-		l.follow(lock, version, body)
+		l.follow(version, body)
 	}
 	lock, err := l.Decode([]byte(l.body))
 	if err == nil {
-		lock.Revision = version
+		lock.Revision = l.version
 	}
 	return lock, err
 }
 
 // follow keeps what is in the row. l.mu is held.
-func (l *Lock) follow(lock *lockfile.Lock, version int64, body string) {
+func (l *Lock) follow(version, body string) {
 	l.version, l.body = version, body
-	if err := l.Store.Save(lock); err != nil {
-		l.log.Warn("the local weir.lock is not the one in force, which is in the database", "error", err)
-	}
+	l.setAside()
 }
 
 func failed(err error) error {
@@ -131,13 +201,19 @@ func (l *Lock) Save(lock *lockfile.Lock) error {
 	if err != nil {
 		return failed(err)
 	}
+	if lock.Revision == "" {
+		if err := l.uploadAll(lock); err != nil {
+			return err
+		}
+	}
+	version := rand.Text()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err = l.db.Transact(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `INSERT INTO plugin_lock (id, version, body) VALUES (1, ?1 + 1, ?2)
-			ON CONFLICT (id) DO UPDATE SET version = excluded.version, body = excluded.body WHERE plugin_lock.version = ?1`, lock.Revision, string(body))
+		done, err := tx.ExecContext(ctx, `INSERT INTO plugin_lock (id, version, body) VALUES (1, ?2, ?3)
+			ON CONFLICT (id) DO UPDATE SET version = excluded.version, body = excluded.body WHERE plugin_lock.version = ?1`, lock.Revision, version, string(body))
 		if err != nil {
 			return err
 		}
@@ -155,8 +231,8 @@ func (l *Lock) Save(lock *lockfile.Lock) error {
 	if err != nil {
 		return failed(err)
 	}
-	lock.Revision++
-	l.follow(lock, lock.Revision, string(body))
+	lock.Revision = version
+	l.follow(version, string(body))
 	return nil
 }
 
@@ -165,6 +241,12 @@ func (l *Lock) Follow(ctx context.Context, changed func()) {
 	if l == nil || l.db == nil {
 		return
 	}
+	l.mu.Lock()
+	l.follows = true
+	l.mu.Unlock()
+	var fetching sync.WaitGroup
+	fetching.Go(func() { l.fetchSlow(ctx, changed) })
+	defer fetching.Wait()
 	wake := make(chan struct{}, 1)
 	defer l.db.Wake(kind, func(string) {
 		select {
@@ -172,6 +254,7 @@ func (l *Lock) Follow(ctx context.Context, changed func()) {
 		default:
 		}
 	})()
+	tried := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -179,12 +262,16 @@ func (l *Lock) Follow(ctx context.Context, changed func()) {
 		case <-wake:
 		case <-time.After(lookEvery):
 		}
-		var version int64
+		var version string
 		err := l.db.QueryRowContext(ctx, "SELECT version FROM plugin_lock").Scan(&version)
 		l.mu.Lock()
-		same := version == l.version
+		again := err == nil && version != l.version
 		l.mu.Unlock()
-		if err == nil && !same {
+		if errors.Is(err, sql.ErrNoRows) && time.Since(tried) > patience {
+			_, err := os.Stat(l.File) // what the others did not get at the start
+			again, tried = err == nil, time.Now()
+		}
+		if again {
 			changed()
 		}
 	}

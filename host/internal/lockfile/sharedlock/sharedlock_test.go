@@ -1,0 +1,159 @@
+package sharedlock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
+
+// machines returns a function that opens the lock of another machine.
+func machines(t *testing.T) func() *Lock {
+	t.Helper()
+	url := pgtest.URL(t)
+	if url == "" {
+		t.Skip("PostgreSQL only")
+	}
+	return func() *Lock {
+		t.Helper()
+		db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		l, err := Open(t.Context(), db, filepath.Join(t.TempDir(), "weir.lock"), "", hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+}
+
+var digest = strings.Repeat("a", 64)
+
+// approve stores a version of a plugin and approves it.
+func approve(t *testing.T, l *Lock, name, source string, files map[string][]byte) {
+	t.Helper()
+	lock, err := l.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &lockfile.Version{Digest: digest, Source: "/" + source}
+	if v.Copy, err = l.AddCopy(digest, files, source); err != nil {
+		t.Fatal(err)
+	}
+	lock.Entry(name).Approve(v)
+	if err := l.Save(lock); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func inDatabase(t *testing.T, l *Lock, statement string, args ...any) {
+	t.Helper()
+	if err := l.db.Transact(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec(statement, args...)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One module has other names on other machines: each gets the one that it needs. Large files
+// and empty ones arrive whole.
+func TestNamesOfOneVersion(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	large := slices.Repeat([]byte("0123456789abcdef"), maxPiece/8) // two pieces
+	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": large, "empty": {}})
+	approve(t, a, "b", "b.wasm", map[string][]byte{"b.wasm": []byte("module")})
+	if err := b.Fetch(t.Context(), &lockfile.Version{Digest: digest}); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Lock{a, b} {
+		files, err := l.Files(digest)
+		if names := slices.Sorted(maps.Keys(files)); err != nil || !slices.Equal(names, []string{"a.wasm", "b.wasm", "empty"}) || !slices.Equal(files["a.wasm"], large) {
+			t.Errorf("%v %v", names, err)
+		}
+	}
+}
+
+// After a restore of the database the number of changes is that of another content.
+func TestRestoredDatabase(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	files := map[string][]byte{"a.wasm": []byte("module")}
+	approve(t, a, "a", "a.wasm", files)
+	inDatabase(t, a, "CREATE TABLE saved AS SELECT * FROM plugin_lock")
+	approve(t, a, "b", "a.wasm", files)
+	old, err := a.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inDatabase(t, a, "DELETE FROM plugin_lock")
+	inDatabase(t, a, "INSERT INTO plugin_lock SELECT * FROM saved")
+	approve(t, b, "c", "a.wasm", files)
+	if lock, err := a.Load(); err != nil || lock.Plugins["c"] == nil {
+		t.Errorf("%+v %v", lock.Plugins, err)
+	}
+	if err := a.Save(old); !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+}
+
+// follow counts how often Follow calls.
+func follow(t *testing.T, l *Lock, changed func()) *atomic.Int32 {
+	ctx, cancel := context.WithCancel(t.Context())
+	done, calls := make(chan struct{}), new(atomic.Int32)
+	go func() {
+		defer close(done)
+		l.Follow(ctx, func() { calls.Add(1); changed() })
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return calls
+}
+
+// A row of a newer weir, and files that come slowly, cause no scan each second.
+func TestFollowIsQuiet(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
+	v, load := &lockfile.Version{Digest: digest}, func() { _, _ = b.Load() }
+	load()
+	inDatabase(t, a, "ALTER TABLE plugin_files RENAME TO away")
+	calls := follow(t, b, load)
+	if err := b.Fetch(t.Context(), v); err == nil {
+		t.Error("files were read without a table")
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d calls while files are missing", n)
+	}
+	inDatabase(t, a, "ALTER TABLE away RENAME TO plugin_files")
+	time.Sleep(1500 * time.Millisecond)
+	if files, err := b.Files(digest); err != nil || string(files["a.wasm"]) != "module" || calls.Load() != 1 {
+		t.Errorf("%q %v after %d calls", files, err, calls.Load())
+	}
+	inDatabase(t, a, `UPDATE plugin_lock SET version = 'x', body = '{"schema": 99}'`)
+	time.Sleep(2200 * time.Millisecond)
+	if n := calls.Load(); n != 2 {
+		t.Errorf("%d calls", n-1)
+	}
+	if _, err := b.Load(); err == nil {
+		t.Error("a newer row was read")
+	}
+}
