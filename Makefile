@@ -131,8 +131,7 @@ ready:
 
 .PHONY: test-store
 test-store: ## run the tests of what is stored on PostgreSQL, in full (make test: a part)
-	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m ./host/archive ./host/daemon/store ./host/script/journal ./host/internal/toolmeta \
-	  ./host ./host/daemon ./host/daemon/mcpserver ./host/daemon/usage ./host/internal/memory
+	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m $$(grep -rlF pgtest.Main --include='*_test.go' ./host | xargs -n1 dirname | sort -u)
 
 .PHONY: test-cluster
 test-cluster: ## kill, freeze and cut off DAEMONS (default 3) on one PostgreSQL during TURNS (default 1,000) turns
