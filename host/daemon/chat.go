@@ -118,8 +118,8 @@ func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn 
 	principal := access.Principal(r)
 	return c.resumable.Start(r.Context(), resume.Start{
 		Principal: principal, Locale: params.Language(r), Grace: c.grace,
-		Run: func(ctx context.Context, turn string, emit func(string, any)) (api.ChatEnd, error) {
-			ask.Turn = turn
+		Run: func(ctx context.Context, t *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
+			ask.Turn, ask.Closing = t.ID(), t.Closing
 			return c.turns.Ask(ctx, principal, ask, nil, emit)
 		},
 	})
@@ -133,9 +133,9 @@ func (c *chat) takeOver(ctx context.Context, r store.Run, release func()) error 
 	}
 	err := c.resumable.Adopt(ctx, resume.Adopted{ID: r.Turn, Conversation: r.Scope.Conversation, Fence: r.Fence, Start: resume.Start{
 		Principal: r.Scope.Principal, Grace: c.grace, Locale: tool.En,
-		Run: func(ctx context.Context, _ string, emit func(string, any)) (api.ChatEnd, error) {
+		Run: func(ctx context.Context, t *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
 			defer release()
-			return c.turns.Continue(ctx, r, emit)
+			return c.turns.Continue(ctx, r, turns.Question{Closing: t.Closing}, emit)
 		},
 	}})
 	if err != nil {

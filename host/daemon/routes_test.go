@@ -214,7 +214,7 @@ func newNeighbours(t *testing.T) *neighbours {
 		t.Fatal("the other user cannot be asked")
 	}
 	n.approval = p.ID
-	live := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(_ context.Context, _ string, emit func(string, any)) (api.ChatEnd, error) {
+	live := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(_ context.Context, _ *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
 		emit(api.EventText, &api.TextPiece{Text: canary})
 		return api.ChatEnd{}, nil
 	}})
@@ -229,7 +229,7 @@ func newNeighbours(t *testing.T) *neighbours {
 		t.Fatal(err)
 	}
 	begun := make(chan struct{})
-	running := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(ctx context.Context, _ string, emit func(string, any)) (api.ChatEnd, error) {
+	running := n.daemon.resumable.Start(t.Context(), resume.Start{Principal: "somebody-else", Run: func(ctx context.Context, _ *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
 		emit(api.EventStart, api.ChatStart{Conversation: n.conversation})
 		emit(api.EventText, &api.TextPiece{Text: canary})
 		close(begun)

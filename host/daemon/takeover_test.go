@@ -185,9 +185,9 @@ func fails(t *testing.T, db *sql.DB, event, when string, code ...string) (restor
 // again. The step is tried until the database is back.
 func TestTwoDaemonsShowWhatIsStored(t *testing.T) {
 	s, db := sharingOne(t, replay.New(replay.Text(calculates), replay.Text("It is 42.")))
-	restore := fails(t, db, "INSERT ON run_steps", "NEW.seq = 2")
+	restore := fails(t, db, "INSERT ON run_steps", "TRUE")
 	c := s[0].connect(`{"message":"What is 6*7?","resume":true}`, "")
-	c.until(api.EventCall)
+	c.until(api.EventStart)
 	time.Sleep(1500 * time.Millisecond)
 	shown := ""
 	if err := db.QueryRow("SELECT coalesce(string_agg(convert_from(data, 'UTF8'), ''), '') FROM run_events").Scan(&shown); err != nil {
@@ -206,11 +206,15 @@ func TestTwoDaemonsShowWhatIsStored(t *testing.T) {
 
 // A turn whose end cannot be stored, because the database is away, goes on when that is back.
 func TestTwoDaemonsEndLater(t *testing.T) {
-	s, db := sharingOne(t, replay.New(replay.Text("It is 41."), replay.Text("It is 42.")))
-	restore := fails(t, db, "UPDATE ON runs", "NEW.state = 'stored' AND OLD.fence = 1")
+	m := newStepper()
+	s, db := sharingOne(t, &inTurn{models: []agent.Model{m, replay.New(replay.Text("It is 42."))}})
+	restore := fails(t, db, "UPDATE ON runs", "NEW.state IN ('stored', 'ended') AND OLD.fence = 1")
 	defer restore()
 	c := s[0].connect(`{"message":"What is 6*7?","resume":true}`, "")
-	names := c.inOrder(0)
+	c.until(api.EventStart) // its client knows it
+	m.step <- "It is 41."
+	close(m.step)
+	names := c.inOrder(1)
 	if c.text != "It is 42." || slices.Contains(names, api.EventError) {
 		t.Errorf("%v: %q", names, c.text)
 	}
@@ -226,7 +230,7 @@ func (s *server) leave(id, ask string, resumed bool, events []string, steps ...s
 	ctx = db.Fenced(ctx, id, 1)
 	for i, e := range events {
 		if err == nil {
-			err = db.AddEvents(ctx, id, i+1, i+1, []byte("id: "+id+"-"+strconv.Itoa(i+1)+"\n"+e+"\n\n"), false)
+			err = db.AddEvents(ctx, id, store.Events{First: i + 1, Last: i + 1, Data: []byte("id: " + id + "-" + strconv.Itoa(i+1) + "\n" + e + "\n\n")}, false)
 		}
 	}
 	for i, step := range steps {

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	batchEvery = 50 * time.Millisecond  // between two commits of events
+	gatherFor  = 20 * time.Millisecond  // how long an event waits for others, or for the turn's end
+	batchPause = 30 * time.Millisecond  // after a commit of events
 	retryEvery = 200 * time.Millisecond // while the database is away
 	retryFor   = time.Minute            // after which the connection of the client ends
 	pollEvery  = 200 * time.Millisecond // while a client waits for events of another daemon
@@ -32,10 +33,13 @@ type batcher struct {
 	ends  chan struct{} // closed by end
 	over  chan struct{} // closed when all is committed, or the turn is lost
 
+	commit sync.Mutex // held while events are committed
+
 	mu     sync.Mutex // guards what follows
 	events []event    // that are not committed
 	last   int        // the number of the last event
 	closes bool       // the last one is the turn's
+	stored bool       // all are committed, with the turn's end
 }
 
 func newBatcher(ctx context.Context, table *store.Store, turn string, fence int64, l *log) *batcher {
@@ -63,52 +67,109 @@ func (b *batcher) add(raw func(n int) []byte, text string, lasts bool) {
 // says that none follows at all; otherwise those that are not committed are dropped.
 func (b *batcher) end(closes bool) {
 	b.mu.Lock()
-	b.closes = closes
+	if b.stored {
+		b.show(b.events)
+	}
+	b.closes = closes && !b.stored
 	b.mu.Unlock()
 	close(b.ends)
 	<-b.over
 }
 
-// run commits events until end, at most once in batchEvery before that.
+// take returns the events that are not committed, as a row.
+func (b *batcher) take() (row store.Events, events []event, closes bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events, b.events = b.events, nil
+	row = store.Events{First: b.last - len(events) + 1, Last: b.last}
+	for _, e := range events {
+		row.Data = append(row.Data, e.raw...)
+	}
+	return row, events, b.closes
+}
+
+// committed reports whether all are committed, with the turn's end.
+func (b *batcher) committed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stored
+}
+
+// show gives events that are committed to the clients.
+func (b *batcher) show(events []event) {
+	for _, e := range events {
+		b.log.add(func(int) []byte { return e.raw }, e.text, e.lasts)
+	}
+}
+
+// run commits events until end, now and then before that.
 func (b *batcher) run() {
 	defer close(b.over)
-	for {
-		ends := false
+	for ends := false; !ends; {
 		select {
 		case <-b.added:
+			select {
+			case <-b.ends:
+				ends = true
+			case <-time.After(gatherFor):
+			}
 		case <-b.ends:
 			ends = true
 		}
-		b.mu.Lock()
-		events, last, closes := b.events, b.last, b.closes
-		b.events = nil
-		b.mu.Unlock()
-		if ends && !closes {
-			return
-		}
-		var data []byte
-		for _, e := range events {
-			data = append(data, e.raw...)
-		}
-		for began := time.Now(); ; time.Sleep(retryEvery) {
-			err := b.table.AddEvents(b.ctx, b.turn, last-len(events)+1, last, data, closes)
-			if err == nil {
-				break
-			}
-			if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrClosed) || time.Since(began) > retryFor {
-				b.log.lose()
-				return
-			}
-		}
-		for _, e := range events {
-			b.log.add(func(int) []byte { return e.raw }, e.text, e.lasts)
-		}
-		if closes {
+		if !b.commits(ends) {
 			return
 		}
 		select {
 		case <-b.ends:
-		case <-time.After(batchEvery):
+		case <-time.After(batchPause):
+		}
+	}
+}
+
+// commits commits the events that wait, of which the last ones are dropped at an end that does
+// not close the turn. It reports whether more may follow.
+func (b *batcher) commits(ends bool) bool {
+	b.commit.Lock()
+	defer b.commit.Unlock()
+	if b.committed() {
+		return false
+	}
+	row, events, closes := b.take()
+	if !closes && (ends || len(events) == 0) {
+		return !ends
+	}
+	for began := time.Now(); ; time.Sleep(retryEvery) {
+		err := b.table.AddEvents(b.ctx, b.turn, row, closes)
+		if err == nil {
+			b.show(events)
+			return !closes
+		}
+		if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrClosed) || time.Since(began) > retryFor {
+			b.log.lose()
+			return false
+		}
+	}
+}
+
+// closing returns the events that are not committed, to be committed with the turn's end: also
+// those that show adds, which were held back until then, and the last ones, which end adds. No
+// other ones are committed until done is called. Clients get them from end.
+func (b *batcher) closing(show, end func()) (row store.Events, done func(stored bool)) {
+	b.commit.Lock()
+	show()
+	b.mu.Lock()
+	before := len(b.events)
+	b.mu.Unlock()
+	end()
+	row, events, _ := b.take()
+	return row, func(stored bool) {
+		defer b.commit.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.stored = stored; stored {
+			b.events = events
+		} else { // the turn ends in another way
+			b.events, b.last = events[:before], b.last-(len(events)-before)
 		}
 	}
 }

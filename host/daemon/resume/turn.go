@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -148,12 +149,30 @@ func (t *Turn) began() bool {
 	return t.batch.last > 0
 }
 
+// Closing is that of a turns.Question.
+func (t *Turn) Closing(show func(), end api.ChatEnd, err error) (last store.Events, done func(stored bool)) {
+	if t.batch == nil || !t.began() {
+		return store.Events{}, nil
+	}
+	return t.batch.closing(show, func() { t.emitEnd(end, err) })
+}
+
+// emitEnd adds the last events.
+func (t *Turn) emitEnd(end api.ChatEnd, err error) {
+	t.mu.Lock()
+	wanted := (t.ending || t.batch != nil) && errors.Is(err, context.Canceled)
+	t.mu.Unlock()
+	if err != nil && !wanted {
+		t.emit(api.EventError, t.config.Problem(t.locale, err))
+	}
+	t.emit(api.EventEnd, end)
+}
+
 // finish adds the last events. An error before the first event becomes the answer of the
 // request instead.
 func (t *Turn) finish(end api.ChatEnd, err error) {
 	t.mu.Lock()
 	t.over = true
-	wanted := (t.ending || t.batch != nil) && errors.Is(err, context.Canceled)
 	if t.expiry != nil {
 		t.expiry.Stop()
 	}
@@ -166,16 +185,15 @@ func (t *Turn) finish(end api.ChatEnd, err error) {
 		}()
 	}
 	switch {
+	case t.batch != nil && t.batch.committed():
+		return
 	case t.batch != nil && errors.Is(err, t.config.Left):
 		t.log.lose()
 		return
 	case err != nil && !t.began():
 		t.failed = err
 	default:
-		if err != nil && !wanted {
-			t.emit(api.EventError, t.config.Problem(t.locale, err))
-		}
-		t.emit(api.EventEnd, end)
+		t.emitEnd(end, err)
 		if closes = true; t.batch != nil {
 			return // which closes the log after the last event
 		}

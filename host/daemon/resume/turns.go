@@ -81,8 +81,7 @@ type Start struct {
 	// Grace is how long the turn runs without a reader.
 	Grace time.Duration
 	// Run runs the turn. It must not panic, and must return soon after its context ends.
-	// turn is the id of the turn.
-	Run func(ctx context.Context, turn string, emit func(name string, data any)) (api.ChatEnd, error)
+	Run func(ctx context.Context, t *Turn, emit func(name string, data any)) (api.ChatEnd, error)
 }
 
 // Start starts a turn. It has the values of ctx, but does not end with it.
@@ -102,7 +101,7 @@ func (ts *Turns) start(ctx context.Context, s Start, id string, last int, fence 
 	go func() {
 		defer cancel()
 		defer close(t.ended)
-		end, err := s.Run(ctx, id, func(name string, data any) {
+		end, err := s.Run(ctx, t, func(name string, data any) {
 			t.emit(name, data)
 			if start, ok := data.(api.ChatStart); ok { // after its event: who joins reads that
 				ts.begin(t, start.Conversation)

@@ -31,13 +31,10 @@ const messageColumns = `seq, turn, role, model, m.created_at, content, thinking,
 const messagesSQL = "SELECT " + messageColumns + " ORDER BY seq"
 
 // replace stores messages in place of those from number from on, so that a reader sees
-// the old messages or the new ones. 0: after the last. It sets Seq, from 1 on, and
-// Created where it is zero, in msgs itself.
-func (s *Store) replace(b *sqlite.Batch, conversation string, from int, msgs []Message, now time.Time) error {
-	last, err := b.Int(s.lastMessage, conversation)
+// the old messages or the new ones. 0: after the last one, number last. It sets Seq, from 1
+// on, and Created where it is zero, in msgs itself.
+func (s *Store) replace(b *sqlite.Batch, conversation string, last, from int, msgs []Message, now time.Time) error {
 	switch {
-	case err != nil:
-		return err
 	case from == 0:
 		from = last + 1
 	case from < 0 || from > last+1:

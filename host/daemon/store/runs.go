@@ -46,6 +46,7 @@ type Run struct {
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
+	conversation, touch, dropAll, wake      *sqlite.Statement
 }
 
 func (s *Store) prepareRuns(ctx context.Context) error {
@@ -57,14 +58,19 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		})
 	}
 	return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
-		&s.runs.guard:  "SELECT 1 / (SELECT count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended')",
-		&s.runs.insert: "INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?, ?, ?, ?, ?, ?)",
-		&s.runs.stored: "UPDATE runs SET state = 'stored', outcome = ? WHERE turn_id = ?",
-		&s.runs.end:    "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
-		&s.runs.leave:  "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
-		&s.runs.drop:   "DELETE FROM runs WHERE turn_id = ?",
+		&s.runs.guard:        "SELECT 1 / count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended'",
+		&s.runs.conversation: "INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+		&s.runs.touch:        "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
+		&s.runs.insert:       "INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?, ?, ?, ?, ?, ?)",
+		&s.runs.stored:       "UPDATE runs SET state = 'stored', outcome = ? WHERE turn_id = ?",
+		&s.runs.end:          "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
+		&s.runs.leave:        "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
+		&s.runs.drop:         "DELETE FROM runs WHERE turn_id = ?",
+		&s.runs.dropAll: `WITH steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1),
+			events AS (DELETE FROM run_events WHERE turn_id = ?1) DELETE FROM runs WHERE turn_id = ?1`,
 		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
+		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND read_at > created_at + interval '100 milliseconds'", // who reads it on another daemon says so
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 	})
 }
@@ -112,22 +118,26 @@ func (s *Store) BeginCall(ctx context.Context, turn, call string) error {
 	return wrap(ctx, "storing a turn", err)
 }
 
-// AddEvents stores events of a turn's stream, with the numbers first to last. closes says that
-// no others follow: the turn has ended, and is dropped after five minutes.
-func (s *Store) AddEvents(ctx context.Context, turn string, first, last int, data []byte, closes bool) error {
-	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(data), func(b *sqlite.Batch) error {
-		if last >= first {
-			if err := b.Run(s.runs.events, turn, first, last, data); err != nil {
-				return err
-			}
-		}
-		if closes {
-			if err := b.Run(s.runs.end, turn); err != nil {
-				return err
-			}
-		}
-		return b.Notify(WakeEvents, turn)
+// AddEvents stores events of a turn's stream. closes says that no others follow: the turn has
+// ended, and is dropped after five minutes.
+func (s *Store) AddEvents(ctx context.Context, turn string, e Events, closes bool) error {
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(e.Data), func(b *sqlite.Batch) error {
+		return s.addEvents(b, turn, e, closes)
 	}))
+}
+
+func (s *Store) addEvents(b *sqlite.Batch, turn string, e Events, closes bool) error {
+	if e.Last >= e.First {
+		if err := b.Run(s.runs.events, turn, e.First, e.Last, e.Data); err != nil {
+			return err
+		}
+	}
+	if closes {
+		if err := b.Run(s.runs.end, turn); err != nil {
+			return err
+		}
+	}
+	return b.Run(s.runs.wake, WakeEvents+" "+turn, turn)
 }
 
 // The kinds of changes that daemons wake each other for; see sqlite.DB.Wake. The ids are
@@ -350,11 +360,16 @@ func (s *Store) EndRun(ctx context.Context, turn string) error {
 	if !s.Shared() {
 		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return b.Run(s.runs.drop, turn) }))
 	}
-	return s.AddEvents(ctx, turn, 1, 0, nil, true)
+	return s.AddEvents(ctx, turn, Events{First: 1}, true)
 }
 
-// DropRuns deletes turns that ended five minutes ago.
+// DropRuns deletes turns that ended five minutes ago, and what is left of others.
 func (s *Store) DropRuns(ctx context.Context) error {
 	_, err := s.db.Beside(ctx, "DELETE FROM runs WHERE state = 'ended' AND ended_at < clock_timestamp() - interval '5 minutes'")
+	for _, table := range []string{"run_steps", "run_calls", "run_events"} {
+		if err == nil {
+			_, err = s.db.Beside(ctx, "DELETE FROM "+table+" WHERE NOT EXISTS (SELECT FROM runs WHERE runs.turn_id = "+table+".turn_id)")
+		}
+	}
 	return wrap(ctx, "deleting turns that have ended", err)
 }

@@ -140,7 +140,7 @@ func TestOldTurnsDoNotGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := s[0].Fenced(t.Context(), turn, 1)
-		if err := s[0].AddEvents(ctx, turn, 1, 1, []byte("data: 1\n\n"), false); err != nil {
+		if err := s[0].AddEvents(ctx, turn, Events{1, 1, []byte("data: 1\n\n")}, false); err != nil {
 			t.Fatal(err)
 		}
 		if turn == "stored" {

@@ -42,7 +42,7 @@ type Store struct {
 	db      *sqlite.DB
 
 	insertConversation, touchConversation, renameConversation *sqlite.Statement
-	lastMessage, deleteMessages, insertMessage                *sqlite.Statement
+	deleteMessages, insertMessage                             *sqlite.Statement
 	insertCall, insertCalls                                   *sqlite.Statement
 	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
 	addDay, addCost, setRecent                                *sqlite.Statement
@@ -71,9 +71,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 	err := s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 		&s.insertConversation: `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		&s.touchConversation:  "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
+		&s.touchConversation: `UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?
+			RETURNING (SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)`,
 		&s.renameConversation: "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?",
-		&s.lastMessage:        "SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = ?",
 		&s.deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
 		&s.insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -22,24 +23,20 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 	if c.Principal == "" || c.ID == "" {
 		return msg.Errorf("beginning a turn: it needs a principal and a conversation")
 	}
-	now := s.now()
-	err := s.db.Commit(ctx, messageBytes(msgs), func(b *sqlite.Batch) error {
-		created, err := s.ensure(b, c, now)
-		if err != nil {
-			return err
-		}
-		if created {
-			if err := s.insert(b, c.ID, 1, msgs, now); err != nil {
+	now, taken := s.now(), false
+	store := func(b *sqlite.Batch) error {
+		last := 0
+		created := run != nil && had == 0 && !taken
+		if created { // perhaps: nothing has to be known first
+			if err := b.Run(s.runs.conversation, c.ID, c.Principal, c.Title, c.Profile, now.UnixMilli(), now.UnixMilli()); err != nil {
 				return err
 			}
-			return s.begin(b, c, run, owner)
-		}
-		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), c.ID, c.Principal); err != nil {
+		} else if created, err := s.ensure(b, c, now); err != nil {
 			return err
-		}
-		last, err := b.Int(s.lastMessage, c.ID)
-		if err != nil {
-			return err
+		} else if !created {
+			if last, err = s.touch(b, archive.Scope{Principal: c.Principal, Conversation: c.ID}, now); err != nil {
+				return err
+			}
 		}
 		if run != nil && last != had {
 			return sqlite.Unchanged(ErrBusy)
@@ -48,11 +45,24 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 			return err
 		}
 		return s.begin(b, c, run, owner)
-	})
+	}
+	err := s.db.Commit(ctx, messageBytes(msgs), store)
+	if taken = sqlite.IsTaken(err, "conversations_pkey"); taken { // by one without messages, or another principal's
+		err = s.db.Commit(ctx, messageBytes(msgs), store)
+	}
 	if errors.Is(err, ErrBusy) || sqlite.IsTaken(err, "runs_conversation") {
 		return ErrBusy
 	}
 	return wrap(ctx, "beginning a turn", err)
+}
+
+// touch says that a conversation changes, and returns the number of its last message.
+func (s *Store) touch(b *sqlite.Batch, sc archive.Scope, now time.Time) (last int, err error) {
+	last, err = b.Int(s.touchConversation, now.UnixMilli(), sc.Conversation, sc.Principal)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = sqlite.Unchanged(ErrNotFound)
+	}
+	return last, err
 }
 
 // A Turn is everything that the end of a turn stores.
@@ -62,7 +72,9 @@ type Turn struct {
 	// Created where it is zero.
 	From     int
 	Messages []Message
-	Calls    []Call
+	// Last is the number of the last message before, of a turn with a Run, which alone adds any.
+	Last  int
+	Calls []Call
 	// Usage is the turn's tokens and cost; nil: they are not counted.
 	Usage *TurnUsage
 	// Fingerprints replace those of the conversation: short texts by which
@@ -73,9 +85,11 @@ type Turn struct {
 	Orphans []string
 	// Trace is the report of the turn; nil: there is none. Its Scope is ignored.
 	Trace *Trace
-	// Run is the turn's, nil without one. Its Outcome is stored, until Close, or it is
-	// dropped if it is not Resumed. The context must be Fenced.
-	Run *Run
+	// Run is the turn's, nil without one. The context must be Fenced. Its Outcome is stored until
+	// AddEvents closes it, unless Events are all that are missing to that; one that is not Resumed
+	// is dropped.
+	Run    *Run
+	Events Events
 }
 
 // TurnUsage is the tokens and the cost of one turn.
@@ -98,10 +112,17 @@ type TurnUsage struct {
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	now := s.now()
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
-		if err := b.ExecOne(s.touchConversation, ErrNotFound, now.UnixMilli(), sc.Conversation, sc.Principal); err != nil {
+		last := t.Last
+		var err error
+		if s.Shared() && t.Run != nil && last > 0 { // nothing has to be asked
+			err = b.Run(s.runs.touch, now.UnixMilli(), sc.Conversation, sc.Principal)
+		} else {
+			last, err = s.touch(b, sc, now)
+		}
+		if err != nil {
 			return err
 		}
-		if err := s.replace(b, sc.Conversation, t.From, t.Messages, now); err != nil {
+		if err := s.replace(b, sc.Conversation, last, t.From, t.Messages, now); err != nil {
 			return err
 		}
 		for _, id := range t.Orphans {
@@ -128,10 +149,14 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		switch r := t.Run; {
 		case r == nil || !s.Shared() && len(r.Steps) == 0:
 			return nil
+		case r.Resumed && t.Events.Last > 0:
+			return s.addEvents(b, r.Turn, t.Events, true)
 		case r.Resumed:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
-		default:
+		case !s.Shared() || len(r.Steps) == 0 && r.Fence == 1:
 			return b.Run(s.runs.drop, r.Turn)
+		default:
+			return b.Run(s.runs.dropAll, r.Turn)
 		}
 	}))
 }

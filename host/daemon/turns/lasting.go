@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,14 +30,8 @@ const (
 	retryFor   = 10 * time.Second
 )
 
-// A step is what another daemon needs to go on from an agent.Checkpoint.
-type step struct {
-	agent.Checkpoint
-	Sent    string               `json:"sent,omitempty"` // the text that the client has
-	Calls   []store.Call         `json:"calls,omitempty"`
-	Results []api.ToolCallResult `json:"results,omitempty"`
-	Told    []string             `json:"told,omitempty"`
-}
+// waitFor is how long a step waits for the results of its calls.
+const waitFor = 50 * time.Millisecond
 
 // lasts returns what a turn keeps.
 func (t *turn) lasts() (*lasting, error) {
@@ -78,6 +73,9 @@ func (l *lasting) run(err error) *store.Run {
 	if l == nil {
 		return nil
 	}
+	l.storing.Lock()
+	l.waits = nil // the end has it
+	l.storing.Unlock()
 	if !l.Resumed { // no client will read it
 		return l.Run
 	}
@@ -127,7 +125,7 @@ func (l *lasting) holdBack(emit func(string, any)) func(string, any) {
 	return func(name string, data any) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if name == api.EventResult || len(l.back) > 0 {
+		if name == api.EventResult || l.holds || len(l.back) > 0 {
 			l.back = append(l.back, func() { emit(name, data) })
 		} else {
 			emit(name, data)
@@ -145,29 +143,64 @@ func (l *lasting) show() {
 	for _, f := range l.back {
 		f()
 	}
-	l.back = nil
+	l.back, l.holds = nil, false
 }
 
-// checkpoint stores how far the turn is.
+// checkpoint stores how far the turn is. When all calls that are about to run can be made twice,
+// it is stored with their results, unless they take long: until then, nothing that follows is
+// shown.
 func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	if l.failed.Load() {
 		l.show()
 		return nil
 	}
+	l.storing.Lock()
+	defer l.storing.Unlock()
+	if w := l.waits; w != nil && c.From >= w.From {
+		c.From, c.Added = w.From, slices.Concat(w.Added[:c.From-w.From], c.Added)
+	}
 	t := l.t
-	s := step{Checkpoint: c, Calls: t.calls.Rows[l.calls:]}
+	s := &step{Checkpoint: c, Calls: t.calls.Rows[l.calls:]}
 	if l.shared() { // another daemon tells the client
 		s.Sent, s.Results = t.stream.Sent(), t.end.Results[l.results:]
 	}
 	for id := range t.told {
 		s.Told = append(s.Told, id)
 	}
-	body, err := json.Marshal(s)
+	l.waits = nil
+	body, err := json.Marshal(s) // now: the turn goes on with what is in it
 	if err != nil {
 		return err
 	}
+	due := agent.Pending(c.Added)
+	if len(due) == 0 || slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) {
+		return l.store(ctx, s, body)
+	}
+	l.mu.Lock()
+	l.waits, l.holds = s, true
+	l.mu.Unlock()
+	l.later(ctx, s, body)
+	return nil
+}
+
+// later stores a step that still waits in a moment.
+func (l *lasting) later(ctx context.Context, s *step, body []byte) {
+	time.AfterFunc(waitFor, func() {
+		l.storing.Lock()
+		defer l.storing.Unlock()
+		if l.waits != s || ctx.Err() != nil {
+			return
+		}
+		if err := l.store(ctx, s, body); errors.Is(err, archive.ErrUnreachable) {
+			l.later(ctx, s, body)
+		}
+	})
+}
+
+// store stores a step, and shows what waits for it.
+func (l *lasting) store(ctx context.Context, s *step, body []byte) (err error) {
 	for began := time.Now(); ; time.Sleep(retryEvery) {
-		err = t.s.Store.Step(ctx, l.Turn, len(l.Steps)+1, body)
+		err = l.t.s.Store.Step(ctx, l.Turn, len(l.Steps)+1, body)
 		if !l.shared() || !errors.Is(err, archive.ErrUnreachable) || ctx.Err() != nil || time.Since(began) > retryFor {
 			break
 		}
@@ -175,7 +208,7 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	if err != nil {
 		return l.without(err)
 	}
-	l.Steps, l.calls, l.results = append(l.Steps, nil), len(t.calls.Rows), len(t.end.Results)
+	l.Steps, l.calls, l.results, l.waits = append(l.Steps, nil), l.calls+len(s.Calls), l.results+len(s.Results), nil
 	l.show()
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -18,6 +19,10 @@ type Question struct {
 	// Turn is the id of the turn, whose events are kept where daemons share a database; empty:
 	// none are.
 	Turn string
+	// Closing returns the events that are not stored yet, with the last ones of a turn that ends
+	// so, to be stored with its end, and calls show before these. done is then called; nil: they
+	// are stored in another way. A nil Closing is one that returns that.
+	Closing func(show func(), end api.ChatEnd, err error) (last store.Events, done func(stored bool))
 	// Spoken are the messages that the client sent before the question.
 	Spoken []Said
 	// Mark is the mark of the conversation that Spoken was found as; empty: the

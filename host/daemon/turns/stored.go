@@ -133,7 +133,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error)
 		from++ // the store has the question already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := store.Turn{Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
+	change := store.Turn{Last: lastSeq(t.stored), Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -142,7 +142,14 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error)
 			return err
 		}
 	}
+	done := func(bool) {}
+	if t.run != nil && t.run.Resumed && t.ask.Closing != nil {
+		if last, f := t.ask.Closing(t.run.show, t.end, failed); f != nil {
+			change.Events, done = last, f
+		}
+	}
 	err := t.s.Store.Finish(ctx, t.scope, change)
+	done(err == nil)
 	if t.run != nil && err == nil {
 		t.run.ended = true
 	}

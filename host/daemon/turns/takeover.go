@@ -19,14 +19,15 @@ import (
 // maxOwners is how many daemons may die with a turn before none takes it over any more.
 const maxOwners = 4
 
-// Continue goes on with a turn of a daemon that is gone. It is as Ask.
-func (s *Service) Continue(ctx context.Context, r store.Run, emit func(name string, data any)) (end api.ChatEnd, err error) {
+// Continue goes on with a turn of a daemon that is gone. It is as Ask, of whose Question ask has
+// the Closing.
+func (s *Service) Continue(ctx context.Context, r store.Run, ask Question, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
 	l := &lasting{Run: &r, keep: s.Leases}
 	if r.Stored {
 		return s.sayEnd(ctx, l, emit)
 	}
-	end, err = s.goOn(ctx, l, emit)
+	end, err = s.goOn(ctx, l, ask, emit)
 	if err == nil || l.begun || errors.Is(err, ErrLeft) {
 		return end, err
 	}
@@ -66,12 +67,12 @@ func (s *Service) sayEnd(ctx context.Context, l *lasting, emit func(name string,
 	return o.End, err
 }
 
-func (s *Service) goOn(ctx context.Context, l *lasting, emit func(name string, data any)) (api.ChatEnd, error) {
+func (s *Service) goOn(ctx context.Context, l *lasting, ask Question, emit func(name string, data any)) (api.ChatEnd, error) {
 	r := l.Run
 	if r.Fence > maxOwners {
 		return api.ChatEnd{}, api.Problemf(http.StatusInternalServerError, "internal", "ask in another way", "%d daemons ended while they answered this question", r.Fence-1)
 	}
-	ask := Question{Turn: r.Turn}
+	ask.Turn = r.Turn
 	if err := json.Unmarshal(r.Ask, &ask.Ask); err != nil {
 		return api.ChatEnd{}, err
 	}
@@ -149,7 +150,7 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	}
 	remarkFailure(history, why)
 	unnamed, from := t.unrefer(history), len(t.stored)-1
-	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: t.stored[from].Seq, Messages: t.rows(history[from:]), Orphans: unnamed, Calls: t.calls.Rows, Run: l.run(why)})
+	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: t.stored[from].Seq, Last: lastSeq(t.stored), Messages: t.rows(history[from:]), Orphans: unnamed, Calls: t.calls.Rows, Run: l.run(why)})
 }
 
 // admit waits until one more turn may run.

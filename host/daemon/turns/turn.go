@@ -57,6 +57,15 @@ func (t *turn) metered() agent.Model {
 	return t.s.metered(t.model, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
 }
 
+// A step is what another daemon needs to go on from an agent.Checkpoint.
+type step struct {
+	agent.Checkpoint
+	Sent    string               `json:"sent,omitempty"` // the text that the client has
+	Calls   []store.Call         `json:"calls,omitempty"`
+	Results []api.ToolCallResult `json:"results,omitempty"`
+	Told    []string             `json:"told,omitempty"`
+}
+
 // A lasting is what a turn keeps in the database before its end: where daemons share that,
 // another one can go on with it, else the next one stores how far it came. A nil one keeps nothing.
 type lasting struct {
@@ -71,8 +80,12 @@ type lasting struct {
 
 	failed atomic.Bool // a step could not be stored, and none is any more
 
-	mu   sync.Mutex // guards back
-	back []func()   // the events from the first result on that no step has
+	storing sync.Mutex // held while a step is stored
+	waits   *step      // one that is stored with the results of its calls
+
+	mu    sync.Mutex // guards what follows
+	holds bool       // all events are held back, not only those from a result on
+	back  []func()   // the events that no step has
 }
 
 // shared reports whether another daemon can go on with the turn.

@@ -165,7 +165,7 @@ var leaseRegister = register{
 				}
 			default:
 				return writeOf{event, fence}, func() (any, error) {
-					err := s.AddEvents(s.Fenced(ctx, name, fence), name, event+1, event+1, []byte("{}"), false)
+					err := s.AddEvents(s.Fenced(ctx, name, fence), name, store.Events{First: event + 1, Last: event + 1, Data: []byte("{}")}, false)
 					if errors.Is(err, store.ErrFenced) {
 						return false, nil
 					}

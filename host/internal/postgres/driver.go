@@ -229,6 +229,9 @@ func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (drive
 	return s.conn.rows(ctx, func(ctx context.Context) (driver.Rows, error) { return s.Stmt.QueryContext(ctx, args) })
 }
 
+// inNoTransaction is the server's state of a connection.
+const inNoTransaction = 'I'
+
 // rows are rows whose texts are restored.
 type rows struct {
 	driver.Rows
@@ -241,7 +244,6 @@ type rows struct {
 // fetched, which ends the connection, unless a transaction needs it.
 func (r *rows) Close() error {
 	defer r.cancel()
-	const inNoTransaction = 'I'
 	if !r.ended && r.conn.TxStatus() == inNoTransaction && r.Rows.Next(make([]driver.Value, len(r.Columns()))) == nil {
 		r.cancel()
 		_ = r.Rows.Close() // it says that it was cancelled

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -43,7 +44,6 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		return tx, nil
 	}
 	c.tx = &pipeline{conn: c, ctx: ctx}
-	c.tx.queue("begin")
 	c.tx.queue(lock)
 	return c.tx, nil
 }
@@ -78,7 +78,8 @@ func (p *pipeline) add(query string, named []driver.NamedValue) (driver.Result, 
 	return later{p, p.done, i}, p.err
 }
 
-// flush sends what waits. The server makes none of what follows an error.
+// flush sends what waits, for a transaction that goes on. The server makes none of what
+// follows an error.
 func (p *pipeline) flush() error {
 	if p == nil || p.err != nil || p.batch == nil {
 		if p != nil {
@@ -86,10 +87,18 @@ func (p *pipeline) flush() error {
 		}
 		return nil
 	}
+	return p.send(!p.sent)
+}
+
+// send sends what waits. Without a begin, now or before, the server commits it at its end.
+func (p *pipeline) send(begins bool) error {
 	batch, done := p.batch, p.done
 	p.batch, p.done, p.sent = nil, nil, true
+	if begins {
+		batch.QueuedQueries = slices.Insert(batch.QueuedQueries, 0, &pgx.QueuedQuery{SQL: "begin"})
+	}
 	results := p.conn.Conn.Conn().SendBatch(p.ctx, batch)
-	for range batch.Len() {
+	for i := range batch.Len() {
 		tag, err := results.Exec()
 		if err == nil && tag.String() == "ROLLBACK" {
 			err = pgx.ErrTxCommitRollback
@@ -98,7 +107,9 @@ func (p *pipeline) flush() error {
 		if err != nil {
 			break
 		}
-		*done = append(*done, tag.RowsAffected())
+		if !begins || i > 0 {
+			*done = append(*done, tag.RowsAffected())
+		}
 	}
 	if err := results.Close(); p.err == nil {
 		p.err = err
@@ -108,8 +119,14 @@ func (p *pipeline) flush() error {
 
 // Commit implements driver.Tx.
 func (p *pipeline) Commit() error {
-	p.queue("commit")
-	if err := p.flush(); err != nil {
+	if p.sent {
+		p.queue("commit")
+	}
+	err := p.err
+	if err == nil {
+		err = p.send(false)
+	}
+	if err != nil {
 		_ = p.Rollback() // the first error matters more
 		return err
 	}
@@ -120,11 +137,11 @@ func (p *pipeline) Commit() error {
 // Rollback implements driver.Tx.
 func (p *pipeline) Rollback() error {
 	p.conn.tx = nil
-	if !p.sent || p.conn.Conn.Conn().IsClosed() {
-		return nil
+	if conn := p.conn.Conn.Conn(); !conn.IsClosed() && conn.PgConn().TxStatus() != inNoTransaction {
+		_, err := conn.Exec(p.ctx, "rollback")
+		return err
 	}
-	_, err := p.conn.Conn.Conn().Exec(p.ctx, "rollback")
-	return err
+	return nil
 }
 
 // later is the result of a statement that waits.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"strings"
 	"sync"
+
+	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // wakes are those of this process who are called when a transaction of any process says
@@ -24,6 +26,10 @@ type wake struct {
 	kind string
 	f    func(id string)
 }
+
+// Notify is the beginning of a statement that wakes as Batch.Notify, for each row that the rest
+// of it selects, with PostgreSQL. Its first parameter is the kind, a space and the id.
+const Notify = postgres.Notify
 
 // Notify wakes those who called Wake for a kind, in all processes that share the database,
 // when the batch is committed. kind and id have 200 bytes together at most.
