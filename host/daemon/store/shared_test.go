@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
@@ -188,5 +190,46 @@ func TestDeletedConversationAsksNobody(t *testing.T) {
 	list, err := s.Approvals().List(t.Context(), mine.Principal)
 	if err != nil || len(list) != 1 || list[0].ID != "elsewhere" {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// A migration that changes several tables comes to its end though daemons that read them are
+// in its way.
+func TestMigrationsTryAgain(t *testing.T) {
+	t.Parallel()
+	db := shared(t, 1)[0].archive.DB()
+	var schema string
+	if err := db.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("pgx", os.Getenv("WEIR_TEST_POSTGRES_URL")+"&search_path="+schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	reading, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	read := func(query string) {
+		t.Helper()
+		if err := reading.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Error(err)
+		}
+	}
+	read("SELECT length(set_config('deadlock_timeout', '20s', true))") // the migration is ended
+	read("SELECT count(*) FROM turns")
+	migrated := make(chan error)
+	go func() {
+		migrated <- db.Migrate(t.Context(), sqlite.Schema{Name: "grown", Files: fstest.MapFS{"00001_grown.sql": {
+			Data: []byte("ALTER TABLE messages ADD COLUMN grown TEXT; ALTER TABLE turns ADD COLUMN grown TEXT;")}}})
+	}()
+	for n = 0; n == 0 && !t.Failed(); {
+		read("SELECT count(*) FROM pg_locks WHERE relation = 'turns'::regclass AND NOT granted")
+	}
+	read("SELECT count(*) FROM messages") // each waits for the other
+	if err := errors.Join(reading.Rollback(), <-migrated); err != nil {
+		t.Error(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // number returns the number that a variable has.
@@ -108,13 +109,17 @@ func (w *world) grow() error {
 		return err
 	}
 	defer db.Close()
-	_, err = db.ExecContext(w.Context(), `DO $$ DECLARE t text; BEGIN
+	grow := `DO $$ DECLARE t text; BEGIN
 		FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
 			EXECUTE format('ALTER TABLE %I ADD COLUMN IF NOT EXISTS next INTEGER NOT NULL DEFAULT 0', t);
 		END LOOP;
 		CREATE TABLE IF NOT EXISTS next (id TEXT PRIMARY KEY);
-	END $$`)
-	return err
+	END $$`
+	for {
+		if _, err := db.ExecContext(w.Context(), grow); !postgres.Deadlock(err) { // as weir does
+			return err
+		}
+	}
 }
 
 // check holds what the clients saw against what happened and against what is stored.
@@ -137,6 +142,9 @@ func (w *world) check(turns []*turn) {
 		default:
 			answered++
 			w.checkAnswer(t)
+		}
+		if t.away > 5*time.Second {
+			w.Logf("%s: the next event came %v after %s", t.id, t.away, t.lostAt.Format("05.000"))
 		}
 		if t.away > 0 {
 			away = append(away, t.away)

@@ -313,3 +313,10 @@ func Taken(err error) string {
 	}
 	return ""
 }
+
+// Deadlock reports whether the server ended a transaction as it waited for another one, which
+// waited for it.
+func Deadlock(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "40P01"
+}

@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // A Schema is the tables of one owner. Several owners may share a database file:
@@ -174,8 +175,12 @@ func (db *DB) Migrate(ctx context.Context, s Schema) error {
 	if err != nil {
 		return Wrap(ctx, doing, err)
 	}
-	return Wrap(ctx, doing, db.alone(ctx, func() error {
-		_, err := p.Up(ctx)
+	return Wrap(ctx, doing, db.alone(ctx, func() (err error) {
+		for range 10 { // daemons that read several tables may be in the way of a change of several
+			if _, err = p.Up(ctx); !postgres.Deadlock(err) {
+				break
+			}
+		}
 		return err
 	}))
 }
