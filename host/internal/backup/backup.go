@@ -139,14 +139,14 @@ func take(ctx context.Context, p config.Paths, database, to string) error {
 	if database == "" {
 		return archive.Snapshot(ctx, p.Archive, to)
 	}
-	_, err := Copy(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to}, nil)
+	_, err := Copy(ctx, sqlite.Options{URL: database, ReadOnly: true}, sqlite.Options{Path: to}, false, nil)
 	return err
 }
 
 // Copy copies all tables from a file into an empty database, or from a database into a new
 // file, and returns what it compared. If it fails, the database is empty and there is no file.
-// check, unless it is nil, may refuse the source.
-func Copy(ctx context.Context, from, to sqlite.Options, check func(context.Context, *sqlite.DB) error) (copied []sqlite.Table, err error) {
+// check, unless it is nil, may refuse it before. Scripts do not go on in a copy that is apart.
+func Copy(ctx context.Context, from, to sqlite.Options, apart bool, check func(ctx context.Context, source, target *sqlite.DB) error) (copied []sqlite.Table, err error) {
 	path := to.Path
 	if path != "" {
 		if err := free(path); err != nil {
@@ -163,12 +163,14 @@ func Copy(ctx context.Context, from, to sqlite.Options, check func(context.Conte
 	}
 	if err := both(ctx, from, to, func(source, target *sqlite.DB) error {
 		if check != nil {
-			if err := check(ctx, source); err != nil {
+			if err := check(ctx, source, target); err != nil {
 				return err
 			}
 		}
-		copied, err = sqlite.Copy(ctx, source, target)
-		return err
+		if copied, err = sqlite.Copy(ctx, source, target); err != nil || !apart {
+			return err
+		}
+		return errors.Join(journal.MarkRestored(ctx, target), target.TruncateLog(ctx))
 	}); err != nil || path == "" {
 		return copied, err
 	}

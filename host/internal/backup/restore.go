@@ -64,7 +64,7 @@ func Restore(ctx context.Context, source config.Source, p config.Paths, file str
 	if database != "" && slices.Contains(names, archiveName) {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == archiveName })
 		last = func() error {
-			_, err := Copy(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}, nil)
+			_, err := Copy(ctx, sqlite.Options{Path: filepath.Join(temp, archiveName)}, sqlite.Options{URL: database}, false, nil)
 			if err == nil {
 				return nil
 			}

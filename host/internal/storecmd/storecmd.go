@@ -114,23 +114,26 @@ func (c Commands) Migrate(ctx context.Context, back bool) error {
 	if back {
 		from, to = to, from
 	}
-	return c.copy(ctx, from, to)
+	return c.copy(ctx, from, to, false)
 }
 
 // Copy copies from one place to another, one of which is a URL, the other a file or folder.
+// Scripts that have not ended go on where they are, and end in the copy.
 func (c Commands) Copy(ctx context.Context, from, to string) error {
 	a, b, err := ends(from, to)
 	if err != nil {
 		return err
 	}
 	a.ReadOnly = a.URL != ""
-	return c.copy(ctx, a, b)
+	return c.copy(ctx, a, b, true)
 }
 
-func (c Commands) copy(ctx context.Context, from, to sqlite.Options) error {
+func (c Commands) copy(ctx context.Context, from, to sqlite.Options, apart bool) error {
 	_, done := c.Progress(c.Sprintf("copying, and reading both again"))
 	defer done()
-	copied, err := backup.Copy(ctx, from, to, idle)
+	copied, err := backup.Copy(ctx, from, to, apart, func(ctx context.Context, source, target *sqlite.DB) error {
+		return idle(ctx, source, target, apart)
+	})
 	if err != nil {
 		return err
 	}
@@ -139,16 +142,24 @@ func (c Commands) copy(ctx context.Context, from, to sqlite.Options) error {
 	return nil
 }
 
-// idle refuses a database in which answers are under way: the copy would not have them.
-func idle(ctx context.Context, db *sqlite.DB) error {
+// idle refuses a database in which answers are under way: the copy would not have them. While
+// a daemon lives, it lets only a copy be made that is apart.
+func idle(ctx context.Context, source, target *sqlite.DB, apart bool) error {
+	db := source
 	if !db.InPostgres() {
-		return nil
+		db = target
 	}
-	n := 0
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE state <> 'ended'").Scan(&n); err != nil || n == 0 {
+	var runs, daemons int
+	if err := db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM runs WHERE state <> 'ended'), (SELECT count(*) FROM daemons WHERE expires_at > clock_timestamp())").Scan(&runs, &daemons); err != nil {
 		return err
 	}
-	return msg.Problemf(msg.Storage, "stop the daemons when they have ended; a daemon that starts ends those of one that is gone", "%d answers are under way, and the copy would not have them", n)
+	if daemons > 0 && !apart {
+		return msg.Problemf(msg.Storage, "stop all of its daemons; one that was killed counts for three seconds", "a daemon uses the database")
+	}
+	if runs > 0 {
+		return msg.Problemf(msg.Storage, "stop the daemons when they have ended; a daemon that starts ends those of one that is gone", "%d answers are under way, and the copy would not have them", runs)
+	}
+	return nil
 }
 
 // Check compares two places, without names those of the configuration.

@@ -1,7 +1,10 @@
 package storecmd
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,18 +15,20 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/backup"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/internal/toolmeta"
 	"github.com/weirhost/weir/host/script/journal"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
 
-// A copy would not have the answers that are under way.
-func TestCopyWaitsForAnswers(t *testing.T) {
+// Nothing that is under way is lost by a copy, or runs in both places.
+func TestCopyOfWhatIsUnderWay(t *testing.T) {
 	url := pgtest.URL(t)
 	if url == "" {
 		t.Skip("PostgreSQL only")
@@ -42,14 +47,57 @@ func TestCopyWaitsForAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := idle(t.Context(), db); err != nil {
-		t.Error(err)
+	j, err := journal.Open(t.Context(), db, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if err := j.Add(t.Context(), journal.Script{ID: "s", Principal: "me", Script: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tools.toml"), fmt.Appendf(nil, "[store]\nurl = %q\n", url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Commands{Printer: &term.Printer{Env: term.Env{Out: io.Discard, Err: io.Discard}}, Source: config.Source{Config: filepath.Join(dir, "tools.toml"), Data: dir}}
+
+	// A script goes on in one of two places: where it is, or where all of it moves to.
+	if err := s.Join(t.Context(), "other", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Migrate(t.Context(), true); err == nil || !strings.Contains(err.Error(), "a daemon uses the database") {
+		t.Errorf("a daemon lives: %v", err)
+	}
+	if err := s.Leave(t.Context(), "other"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Migrate(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Copy(t.Context(), url, filepath.Join(dir, "copy.db")); err != nil {
+		t.Fatal(err)
+	}
+	for name, runtime := range map[string]string{"archive.db": "", "copy.db": journal.Restored} {
+		db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := journal.Open(t.Context(), db, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := j.Unfinished(t.Context()); err != nil || len(list) != 1 || list[0].Runtime != runtime {
+			t.Errorf("%s: %+v %v; want the runtime %q", name, list, err, runtime)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
 	r := store.Run{Turn: "turn", Scope: archive.Scope{Principal: "ann", Conversation: "c"}, Fence: 1, Ask: []byte("{}")}
 	if err := s.BeginRun(t.Context(), store.Conversation{ID: "c", Principal: "ann"}, []store.Message{{Role: "user"}}, 0, &r, "one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := idle(t.Context(), db); err == nil || !strings.Contains(err.Error(), "1 answers are under way") {
+	if err := c.Copy(t.Context(), url, filepath.Join(dir, "other.db")); err == nil || !strings.Contains(err.Error(), "1 answers are under way") {
 		t.Error(err)
 	}
 }
@@ -89,7 +137,7 @@ func TestCopyHasTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(data, "archive.db")
-	if _, err := backup.Copy(t.Context(), sqlite.Options{URL: url, ReadOnly: true}, sqlite.Options{Path: file}, idle); err != nil {
+	if _, err := backup.Copy(t.Context(), sqlite.Options{URL: url, ReadOnly: true}, sqlite.Options{Path: file}, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(data, "weir.lock"), []byte("old"), 0o600); err != nil {
@@ -108,7 +156,7 @@ func TestCopyHasTheLock(t *testing.T) {
 	if old, err := os.ReadFile(filepath.Join(data, "weir.lock"+sharedlock.Aside)); err != nil || string(old) != "old" {
 		t.Errorf("%q %v", old, err)
 	}
-	if _, err := backup.Copy(t.Context(), sqlite.Options{Path: file}, sqlite.Options{URL: url}, nil); !errors.Is(err, sqlite.ErrNotEmpty) {
+	if _, err := backup.Copy(t.Context(), sqlite.Options{Path: file}, sqlite.Options{URL: url}, false, nil); !errors.Is(err, sqlite.ErrNotEmpty) {
 		t.Error(err)
 	}
 }
