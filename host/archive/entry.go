@@ -29,13 +29,14 @@ var (
 
 // The errors of the file. They are those of the database.
 var (
-	ErrFull        = sqlite.ErrFull
-	ErrUnreachable = sqlite.ErrUnreachable
-	ErrForeign     = sqlite.ErrForeign
-	ErrNewer       = sqlite.ErrNewer
-	ErrUnreleased  = sqlite.ErrUnreleased
-	ErrDamaged     = sqlite.ErrDamaged
-	ErrClosed      = sqlite.ErrClosed
+	ErrFull         = sqlite.ErrFull
+	ErrFullDatabase = sqlite.ErrFullDatabase
+	ErrUnreachable  = sqlite.ErrUnreachable
+	ErrForeign      = sqlite.ErrForeign
+	ErrNewer        = sqlite.ErrNewer
+	ErrUnreleased   = sqlite.ErrUnreleased
+	ErrDamaged      = sqlite.ErrDamaged
+	ErrClosed       = sqlite.ErrClosed
 )
 
 // An Entry is one archived result. Put fills in UUID, SHA256, Chars, Lines, Bytes

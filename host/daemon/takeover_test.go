@@ -330,7 +330,7 @@ func TestTwoDaemonsAskAgain(t *testing.T) {
 func TestTwoDaemonsWithoutRoom(t *testing.T) {
 	s, db := sharingOne(t, replay.New(replay.Text("It is 42.")))
 	fails(t, db, "INSERT ON runs", "TRUE", "53100")
-	if r := s[0].post("/api/chat", `{"message":"What is 6*7?","resume":true}`); r.status != http.StatusInsufficientStorage {
+	if r := s[0].post("/api/chat", `{"message":"What is 6*7?","resume":true}`); r.status != http.StatusInsufficientStorage || !strings.Contains(r.body, "the database cannot be written") {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }

@@ -121,6 +121,8 @@ func AsProblem(err error) *Problem {
 		return Problemf(http.StatusGone, "expired", "call the tool again", "the archive was pruned; its text is gone")
 	case errors.Is(err, archive.ErrUnreachable):
 		return Problemf(http.StatusServiceUnavailable, "storage", "ask again when the database runs", "the database cannot be reached")
+	case errors.Is(err, archive.ErrFullDatabase):
+		return Problemf(http.StatusInsufficientStorage, "storage", "free some space on the database's disk, or let its user write", "the database cannot be written")
 	case errors.Is(err, archive.ErrFull):
 		return Problemf(http.StatusInsufficientStorage, "storage", "free some space or check the data folder's permissions", "the data folder cannot be written")
 	case errors.Is(err, context.Canceled):

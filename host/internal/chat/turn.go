@@ -278,7 +278,7 @@ func (t *Turn) Outcome(err error) error {
 		return term.ExitError(exitCode(err))
 	}
 	if t.End != nil && t.End.Unsaved {
-		t.Errf("weir: this question and its answer could not be saved: the data folder cannot be written\n")
+		t.Errf("weir: this question and its answer could not be saved: the data folder or the database cannot be written\n")
 	}
 	if t.End != nil && !t.Quiet && t.End.Reason != agent.ReasonAnswer && err == nil {
 		t.Errf("(ended: %s)\n", string(t.End.Reason))

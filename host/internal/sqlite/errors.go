@@ -28,6 +28,8 @@ var (
 	ErrClosed = msg.Errorf("the archive is closed")
 	// ErrFull is the error of a write to a disk that is full, read-only or failing.
 	ErrFull = msg.Errorf("the archive cannot be written")
+	// ErrFullDatabase is ErrFull of a PostgreSQL database.
+	ErrFullDatabase = msg.Errorf("%w: the database is full, or it may not be written", ErrFull)
 	// ErrUnreachable is the error of PostgreSQL while there is no connection to it.
 	ErrUnreachable = msg.Errorf("the database cannot be reached")
 	// ErrFenced is the error of a write whose context is Guarded, and whose turn another
@@ -93,7 +95,7 @@ func classify(err error) error {
 		case postgres.Zero:
 			return ErrFenced
 		case postgres.Full:
-			return msg.Errorf("%w: %v", ErrFull, err)
+			return msg.Errorf("%w: %v", ErrFullDatabase, err)
 		}
 		return nil
 	}
