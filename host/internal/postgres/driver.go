@@ -126,14 +126,14 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // begin asks for the server's process, which is not that of a pooler, and owns the database.
 func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
-	idleAtMost := "0"
+	limit := "0"
 	if c.writes && c.owner == nil { // a process that is frozen in a transaction keeps the others for no longer
-		idleAtMost = "2s"
+		limit = idleAtMost
 	}
 	var process int64
 	var since string
-	if err := conn.QueryRow(ctx, `SELECT pid, backend_start::text, set_config('idle_in_transaction_session_timeout', $1, false)
-		FROM pg_stat_activity WHERE pid = pg_backend_pid()`, pgx.QueryExecModeExec, idleAtMost).Scan(&process, &since, new(string)); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT pid, backend_start::text, set_config('`+idleLimit+`', $1, false)
+		FROM pg_stat_activity WHERE pid = pg_backend_pid()`, pgx.QueryExecModeExec, limit).Scan(&process, &since, new(string)); err != nil {
 		return err
 	}
 	plain := conn.PgConn().Conn()
@@ -175,7 +175,38 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if err := c.tx.flush(); err != nil {
 		return nil, err
 	}
+	if err := c.patient(ctx, size(args)); err != nil {
+		return nil, err
+	}
 	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// patient lets the server wait longer for the next statement of a transaction, which may take
+// long on its way: an unfinished one is silence.
+func (c *conn) patient(ctx context.Context, size int) error {
+	if !c.writes || size < 64<<10 || c.Conn.Conn().PgConn().TxStatus() == inNoTransaction {
+		return nil
+	}
+	_, err := c.Conn.Conn().Exec(ctx, "SELECT set_config('"+idleLimit+"', '60s', true) WHERE current_setting('"+idleLimit+"') = '"+idleAtMost+"'")
+	return err
+}
+
+const (
+	idleLimit  = "idle_in_transaction_session_timeout"
+	idleAtMost = "2s" // for a transaction that writes
+)
+
+// size returns the size of arguments in bytes, about.
+func size(args []driver.NamedValue) (n int) {
+	for _, a := range args {
+		switch v := a.Value.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -219,6 +250,9 @@ type stmt struct {
 // ExecContext implements driver.StmtExecContext.
 func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if s.conn.tx == nil {
+		if err := s.conn.patient(ctx, size(args)); err != nil {
+			return nil, err
+		}
 		return s.Stmt.ExecContext(ctx, args)
 	}
 	return s.conn.tx.add(s.query, args)

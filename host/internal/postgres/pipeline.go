@@ -25,6 +25,7 @@ type pipeline struct {
 	conn  *conn
 	ctx   context.Context
 	sent  bool // whether the server knows of the transaction
+	size  int  // of the arguments that wait, in bytes
 	batch *pgx.Batch
 	done  *[]int64 // how many rows the statements of batch changed, once they are sent
 	err   error    // of the first statement that failed
@@ -74,6 +75,7 @@ func (p *pipeline) add(query string, named []driver.NamedValue) (driver.Result, 
 	for i, a := range named {
 		args[i] = a.Value
 	}
+	p.size += size(named)
 	i := p.queue(query, args...)
 	return later{p, p.done, i}, p.err
 }
@@ -92,8 +94,11 @@ func (p *pipeline) flush() error {
 
 // send sends what waits. Without a begin, now or before, the server commits it at its end.
 func (p *pipeline) send(begins bool) error {
+	if p.err = p.conn.patient(p.ctx, p.size); p.err != nil {
+		return p.err
+	}
 	batch, done := p.batch, p.done
-	p.batch, p.done, p.sent = nil, nil, true
+	p.batch, p.done, p.sent, p.size = nil, nil, true, 0
 	if begins {
 		batch.QueuedQueries = slices.Insert(batch.QueuedQueries, 0, &pgx.QueuedQuery{SQL: "begin"})
 	}

@@ -1,0 +1,99 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/host/internal/sqlite"
+)
+
+// slowly returns the URL of a database over a link that takes a megabyte in three seconds.
+func slowly(t *testing.T, address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	server := u.Host
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s, err := net.Dial("tcp", server)
+			if err != nil {
+				c.Close()
+				return
+			}
+			go func() {
+				_, _ = io.Copy(c, s)
+				c.Close()
+			}()
+			go func() {
+				defer s.Close()
+				for {
+					n, err := io.CopyN(s, c, 32<<10)
+					if time.Sleep(time.Duration(n) * 3 * time.Microsecond); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String()
+}
+
+// A large text takes longer than a process may be silent in a transaction.
+func TestLargeTextOverASlowLink(t *testing.T) {
+	address, stop, err := pgtest.Start()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer stop()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: slowly(t, address), Shared: true},
+		sqlite.Schema{Name: "notes", Files: fstest.MapFS{"00001_notes.sql": {Data: []byte("-- +goose Up\nCREATE TABLE notes (text TEXT NOT NULL);\n")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var insert *sqlite.Statement
+	if err := db.PrepareAll(t.Context(), map[**sqlite.Statement]string{&insert: "INSERT INTO notes VALUES (?)"}); err != nil {
+		t.Fatal(err)
+	}
+	large := strings.Repeat("x", 1<<20)
+	for name, write := range map[string]func() error{
+		"commit": func() error {
+			return db.Commit(t.Context(), 0, func(b *sqlite.Batch) error {
+				if _, err := b.Exec(insert, "small"); err != nil { // a round trip
+					return err
+				}
+				return b.Run(insert, large)
+			})
+		},
+		"transact": func() error {
+			return db.Transact(t.Context(), func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(t.Context(), "INSERT INTO notes VALUES (?)", large)
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := write(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
