@@ -122,15 +122,17 @@ test('every view is accessible and as wide as the screen', async () => {
   // One page after another in the same process of the browser, which needs a second of work to warm up.
   const both = async (see) => { for (const how of [[1280, 'light', 'dark'], [320, 'dark', 'light']]) await see(await looks(...how)); };
   await both((look) => views(page, look, english));
-  await fromDisk(page, weir.url, gallery);
-  await page.goto(`${weir.url}#/gallery`);
-  await page.reload();
-  await page.getByRole('heading', { name: 'Components' }).waitFor();
-  await both((look) => look('gallery'));
   await page.context().clearCookies();
   await page.reload();
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   await both((look) => look('login'));
+  await fromDisk(page, weir.url, gallery);
+  await page.goto(weir.address);
+  await page.getByRole('textbox', { name: 'Your question' }).waitFor();
+  await page.goto(`${weir.url}#/gallery`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Components' }).waitFor();
+  await both((look) => look('gallery'));
   assert.deepEqual(found, []);
 });
 

@@ -206,7 +206,8 @@ export const gallery = join(root, 'build', 'page');
 
 // violations are what axe finds in the page as it is now, in one line each: by all rules, or
 // by those of colours alone, which are most of its work: of texts that look the same on the
-// same ground, also in different views of a page, these look at one that nothing covers.
+// same ground and over the same others, also in different views of a page, these look at one
+// that nothing covers.
 // Nothing is loaded before: only a rule about video and audio needs that, which the page has none of.
 export async function violations(page, all = true) {
   if (!await page.evaluate(() => Boolean(globalThis.axe))) await page.evaluate(axe);
@@ -224,9 +225,11 @@ export async function violations(page, all = true) {
       const field = n.matches('input, select, textarea'), text = field ? n.value : [...n.childNodes].map((c) => (c.nodeType === Node.TEXT_NODE ? c.data : '')).join('').trim();
       if (!(text || field) || !n.checkVisibility({ visibilityProperty: true })) return false;
       const s = getComputedStyle(n), r = n.getBoundingClientRect(), tiny = r.width < 3 || r.height < 3;
-      const face = [n.localName, n.type, n.className, text.length > 1, n.control?.disabled, s.fontSize, s.fontWeight, s.textDecoration, s.textShadow, s.border, tiny, ground(n)].join();
+      const at = document.elementsFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+      const over = at.filter((x) => !x.contains(n) && !n.contains(x)).map((x) => getComputedStyle(x).background);
+      const face = [over, n.localName, n.type, n.className, text.length > 1, n.control?.disabled, s.fontSize, s.fontWeight, s.textDecoration, s.textShadow, s.border, tiny, ground(n)].join();
       if (seen.has(face)) return false;
-      if (tiny || n.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2))) seen.add(face);
+      if (tiny || n.contains(at[0])) seen.add(face);
       return true;
     };
     const include = [...document.body.querySelectorAll('*')].filter(isNew);
