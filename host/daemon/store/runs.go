@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
@@ -47,6 +48,7 @@ type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
 	conversation, touch, dropAll, wake      *sqlite.Statement
+	guardDrop, guardEnd                     *sqlite.Statement // guard, and then drop, or end and wake
 }
 
 func (s *Store) prepareRuns(ctx context.Context) error {
@@ -57,6 +59,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ?",
 		})
 	}
+	elsewhere := "read_at > created_at + interval '100 milliseconds'" // a client has read the turn on another daemon
 	return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 		&s.runs.guard:        "SELECT 1 / count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended'",
 		&s.runs.conversation: "INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -68,9 +71,12 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.drop:         "DELETE FROM runs WHERE turn_id = ?",
 		&s.runs.dropAll: `WITH steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1),
 			events AS (DELETE FROM run_events WHERE turn_id = ?1) DELETE FROM runs WHERE turn_id = ?1`,
+		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1) SELECT 1 / count(*) FROM done",
+		&s.runs.guardEnd: `WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
+			RETURNING ` + elsewhere + ` AS elsewhere) SELECT 1 / count(*), count(CASE WHEN elsewhere THEN CAST(` + strings.TrimPrefix(sqlite.Notify, "SELECT ") + ` AS text) END) FROM done`,
 		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
-		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND read_at > created_at + interval '100 milliseconds'", // who reads it on another daemon says so
+		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND " + elsewhere,
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 	})
 }
@@ -367,9 +373,8 @@ func (s *Store) EndRun(ctx context.Context, turn string) error {
 func (s *Store) DropRuns(ctx context.Context) error {
 	_, err := s.db.Beside(ctx, "DELETE FROM runs WHERE state = 'ended' AND ended_at < clock_timestamp() - interval '5 minutes'")
 	for _, table := range []string{"run_steps", "run_calls", "run_events"} {
-		if err == nil {
-			_, err = s.db.Beside(ctx, "DELETE FROM "+table+" WHERE NOT EXISTS (SELECT FROM runs WHERE runs.turn_id = "+table+".turn_id)")
-		}
+		_, left := s.db.Beside(ctx, "DELETE FROM "+table+" WHERE NOT EXISTS (SELECT FROM runs WHERE runs.turn_id = "+table+".turn_id)")
+		err = errors.Join(err, left)
 	}
 	return wrap(ctx, "deleting turns that have ended", err)
 }

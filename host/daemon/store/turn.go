@@ -111,9 +111,14 @@ type TurnUsage struct {
 // have is ErrNotFound.
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	now := s.now()
+	r, ends := t.Run, false
+	if ends = s.Shared() && r != nil && r.Resumed && t.Events.Last > 0; ends {
+		ctx = sqlite.Guarded(ctx, s.runs.guardEnd, r.Turn, r.Fence, WakeEvents+" "+r.Turn)
+	} else if ends = s.Shared() && r != nil && !r.Resumed && len(r.Steps) == 0 && r.Fence == 1; ends {
+		ctx = sqlite.Guarded(ctx, s.runs.guardDrop, r.Turn, r.Fence)
+	}
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
-		last := t.Last
-		var err error
+		last, err := t.Last, error(nil)
 		if s.Shared() && t.Run != nil && last > 0 { // nothing has to be asked
 			err = b.Run(s.runs.touch, now.UnixMilli(), sc.Conversation, sc.Principal)
 		} else {
@@ -146,14 +151,16 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 				return err
 			}
 		}
-		switch r := t.Run; {
+		switch {
 		case r == nil || !s.Shared() && len(r.Steps) == 0:
 			return nil
-		case r.Resumed && t.Events.Last > 0:
-			return s.addEvents(b, r.Turn, t.Events, true)
+		case ends && r.Resumed:
+			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
+		case ends:
+			return nil
 		case r.Resumed:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
-		case !s.Shared() || len(r.Steps) == 0 && r.Fence == 1:
+		case !s.Shared():
 			return b.Run(s.runs.drop, r.Turn)
 		default:
 			return b.Run(s.runs.dropAll, r.Turn)

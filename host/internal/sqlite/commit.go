@@ -235,8 +235,8 @@ type guard struct {
 type guardKey struct{}
 
 // Guarded returns a context whose writes are made only if a statement, which runs before
-// each in its transaction, does not divide by zero; otherwise they return ErrFenced. The
-// statement has no effect.
+// each in its transaction, does not divide by zero; otherwise they return ErrFenced. What
+// it changes is a part of the write.
 func Guarded(ctx context.Context, s *Statement, args ...any) context.Context {
 	return context.WithValue(ctx, guardKey{}, &guard{s, args})
 }
