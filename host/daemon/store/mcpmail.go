@@ -10,10 +10,11 @@ import (
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// mailTime is how long a message waits for its daemon, which reads it at once.
-const mailTime = time.Minute
-
-const mcpMail = "mcp-mail" // the kind of the notice that there is a message
+const (
+	mailTime = time.Minute // how long a message waits for its daemon, which reads it at once
+	maxMail  = 1000        // messages of a principal: clients may make up what they answer
+	mcpMail  = "mcp-mail"  // the kind of the notice that there is a message
+)
 
 // Mail is a message of an MCP client, from one daemon to another.
 type Mail struct {
@@ -22,10 +23,11 @@ type Mail struct {
 	Body               []byte
 }
 
-// SendMail stores a message, and wakes the daemon that it is for.
+// SendMail stores a message, unless there is no such session, or too many, and wakes its daemon.
 func (s *Store) SendMail(ctx context.Context, m Mail) error {
 	return wrap(ctx, "storing a message", s.db.Transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM mcp_mail WHERE created_at < "+clockSQL+" - ?", mailTime.Milliseconds()); err != nil {
+		var room bool
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM mcp_sessions WHERE id = ? AND principal = ?) AND (SELECT count(*) FROM mcp_mail WHERE principal = ?) < ?", m.Session, m.Principal, m.Principal, maxMail).Scan(&room); err != nil || !room {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "INSERT INTO mcp_mail (sender, target, principal, session, created_at, body) VALUES (?, ?, ?, ?, "+clockSQL+", ?)", m.Sender, m.Target, m.Principal, m.Session, m.Body); err != nil {
@@ -35,8 +37,7 @@ func (s *Store) SendMail(ctx context.Context, m Mail) error {
 	}))
 }
 
-// OnMail calls f with each message for a daemon, in the order in which they were sent, until
-// the database is closed.
+// OnMail calls f with each message for a daemon, in order, until the database is closed.
 func (s *Store) OnMail(ctx context.Context, self string, f func(Mail)) error {
 	var mu sync.Mutex
 	var read int64

@@ -371,7 +371,7 @@ func (s *Store) EndRun(ctx context.Context, turn string) error {
 
 // DropRuns deletes turns that ended five minutes ago, and what is left of others.
 func (s *Store) DropRuns(ctx context.Context) error {
-	_, err := s.db.Beside(ctx, "DELETE FROM runs WHERE state = 'ended' AND ended_at < clock_timestamp() - interval '5 minutes'")
+	_, err := s.db.Beside(ctx, "WITH old AS (DELETE FROM mcp_mail WHERE created_at < "+clockSQL+" - ?) DELETE FROM runs WHERE state = 'ended' AND ended_at < clock_timestamp() - interval '5 minutes'", mailTime.Milliseconds())
 	for _, table := range []string{"run_steps", "run_calls", "run_events"} {
 		_, left := s.db.Beside(ctx, "DELETE FROM "+table+" WHERE NOT EXISTS (SELECT FROM runs WHERE runs.turn_id = "+table+".turn_id)")
 		err = errors.Join(err, left)
