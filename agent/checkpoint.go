@@ -77,15 +77,25 @@ func (r *run) checkpoint() error {
 // changed says that the message i is not as the Checkpoints have it.
 func (r *run) changed(i int) { r.memory.saved = max(min(r.memory.saved, i), r.memory.question) }
 
-// Apply returns the messages of a turn under way: history ends with its question, and steps
-// are all its Checkpoints.
+// Apply returns the messages of a turn under way: history ends with its question, or with the calls
+// of the client's own tools that it goes on from, and steps are all its Checkpoints.
 func Apply(history []Message, steps []Checkpoint) []Message {
-	question := len(history) - 1
+	question := Question(history)
 	history = slices.Clone(history)
 	for _, s := range steps {
 		history = append(history[:question+s.From], s.Added...)
 	}
 	return history
+}
+
+// Question returns the place of the last question, -1 if there is none.
+func Question(history []Message) int {
+	for i, m := range slices.Backward(history) {
+		if m.Role == RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 // Continue goes on with a turn whose process ended: history ends with its question, and steps

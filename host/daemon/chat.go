@@ -119,7 +119,7 @@ func (c *chat) startResumable(r *http.Request, ask turns.Question) *resume.Turn 
 	return c.resumable.Start(r.Context(), resume.Start{
 		Principal: principal, Locale: params.Language(r), Grace: c.grace,
 		Run: func(ctx context.Context, t *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
-			ask.Turn, ask.Closing = t.ID(), t.Closing
+			ask.Turn, ask.Closing, ask.Flush = t.ID(), t.Closing, t.Flush
 			return c.turns.Ask(ctx, principal, ask, nil, emit)
 		},
 	})
@@ -135,7 +135,7 @@ func (c *chat) takeOver(ctx context.Context, r store.Run, release func()) error 
 		Principal: r.Scope.Principal, Grace: c.grace, Locale: tool.En,
 		Run: func(ctx context.Context, t *resume.Turn, emit func(string, any)) (api.ChatEnd, error) {
 			defer release()
-			return c.turns.Continue(ctx, r, turns.Question{Closing: t.Closing}, emit)
+			return c.turns.Continue(ctx, r, turns.Question{Closing: t.Closing, Flush: t.Flush}, emit)
 		},
 	}})
 	if err != nil {

@@ -45,6 +45,17 @@ func TestKilledInMidAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	own := []store.Message{
+		{Turn: 1, Role: "user", Body: []byte(`{"role":"user","text":"6*7?","turn":1}`)},
+		{Turn: 1, Role: "assistant", Body: []byte(`{"role":"assistant","turn":1,"calls":[{"id":"call_001","tool":"clients","args":{},"turn":1}]}`)},
+	}
+	err := db.Begin(ctx, store.Conversation{ID: "own", Principal: "local"}, own)
+	if err == nil { // the client has given the result of its own tool, and the turn went on
+		err = db.Step(ctx, "own", 1, []byte(`{"from":2,"added":[{"role":"results","turn":1,"results":[{"call_id":"call_001","tool":"clients","text":"six"}]},{"role":"assistant","text":"So 6*7.","turn":1,"calls":[{"id":"call_002","tool":"calculator","args":{"expression":"6*7"},"turn":1}]}],"rest":{"mode":"prompt"}}`))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := s.daemon.cfg.Host.Close(); err != nil { // the turn can store nothing more
 		t.Fatal(err)
 	}
@@ -69,6 +80,9 @@ func TestKilledInMidAnswer(t *testing.T) {
 		t.Errorf("got  %+v\nlive %+v", got, live[0])
 	}
 	if got := s.get("/api/conversations/begun").body; !strings.Contains(got, "what came of it is not known") {
+		t.Error(got)
+	}
+	if got := s.get("/api/conversations/own").body; !strings.Contains(got, "six") || !strings.Contains(got, "So 6*7.") || !strings.Contains(got, "before there was a result") {
 		t.Error(got)
 	}
 	if got := decoded[api.ShownConversation](t, s.get("/api/conversations/later")); len(got.Messages) != 2 {

@@ -277,6 +277,17 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 	}
 }
 
+// A command, which takes over nothing, asks on in a conversation whose daemon is dead.
+func TestTwoDaemonsAskOn(t *testing.T) {
+	s := sharing(t, replay.New(replay.Text("49.")))[0]
+	s.daemon.leases.TakeOver(false)
+	s.leave("alone", `{"message":"What is 6*7?","resume":true}`, true, nil, called)
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"And 7*7?","conversation_id":"alone"}`).body), api.EventEnd)
+	if got := s.get("/api/conversations/alone").body; end.Answer != "49." || !strings.Contains(got, "before there was a result") {
+		t.Errorf("%+v %s", end, got)
+	}
+}
+
 // A client gets each result once, however many events it has.
 func TestTwoDaemonsShowResultsOnce(t *testing.T) {
 	list, db := sharingOne(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")))

@@ -195,7 +195,7 @@ func (k *Keeper) claim(ctx context.Context) error {
 		if !on {
 			return nil
 		}
-		runs, err := k.config.Store.Claim(ctx, k.ID(), atOnce)
+		runs, err := k.config.Store.Claim(ctx, k.ID(), atOnce, "")
 		if err != nil {
 			return err
 		}

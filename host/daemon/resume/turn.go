@@ -157,6 +157,9 @@ func (t *Turn) Closing(show func(), end api.ChatEnd, err error) (last store.Even
 	return t.batch.closing(show, func() { t.emitEnd(end, err) })
 }
 
+// Flush is that of a turns.Question.
+func (t *Turn) Flush() bool { return t.batch == nil || t.batch.commits(false) }
+
 // emitEnd adds the last events.
 func (t *Turn) emitEnd(end api.ChatEnd, err error) {
 	t.mu.Lock()

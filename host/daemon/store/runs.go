@@ -276,24 +276,24 @@ func (s *Store) Leave(ctx context.Context, id string) error {
 // the server has just started: no daemon could say that it lives.
 const dead = "(daemons.expires_at <= clock_timestamp() AND pg_postmaster_start_time() < clock_timestamp() - " + aliveFor + ")"
 
-// left is the condition that a turn of runs has no daemon that lives. The parameter is the
-// daemon that asks, which lives.
-const left = "state <> 'ended' AND owner <> ? AND NOT EXISTS (SELECT FROM daemons WHERE daemons.id = runs.owner AND NOT " + dead + ")"
+// left is the condition that a turn has no daemon that lives. Its parameters are those of Claim.
+const left = "state <> 'ended' AND owner <> ?1 AND NOT EXISTS (SELECT FROM daemons WHERE daemons.id = runs.owner AND NOT " + dead +
+	") AND (?2 = '' OR conversation_id = ?2 AND NOT EXISTS (SELECT FROM daemons WHERE daemons.id <> ?1 AND NOT " + dead + "))"
 
 // recent is the condition that a turn of runs had a daemon within the last minute. An older
 // one is not gone on with: no client waits for it, and its calls would come as a surprise.
 const recent = "greatest(read_at, (SELECT expires_at FROM daemons WHERE daemons.id = runs.owner)) > clock_timestamp() - interval '1 minute'"
 
-// Claim gives a daemon at most n of the turns whose daemons are dead.
-func (s *Store) Claim(ctx context.Context, owner string, n int) (claimed []Run, err error) {
+// Claim gives a daemon n of the turns whose daemons are dead; with a conversation, its, if no other daemon lives.
+func (s *Store) Claim(ctx context.Context, owner string, n int, conversation string) (claimed []Run, err error) {
 	const doing = "taking over a turn"
 	var any bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM runs WHERE "+left+")", owner).Scan(&any); err != nil || !any {
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM runs WHERE "+left+")", owner, conversation).Scan(&any); err != nil || !any {
 		return nil, wrap(ctx, doing, err)
 	}
 	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, "UPDATE runs SET owner = ?, fence = fence + 1 FROM (SELECT turn_id AS id, "+recent+" AS recent FROM runs WHERE "+left+
-			" ORDER BY created_at LIMIT ?) AS old WHERE turn_id = id RETURNING turn_id, conversation_id, principal, fence, ask, "+known+" AND (recent OR state = 'stored'), state = 'stored', outcome", owner, owner, n)
+		rows, err := tx.QueryContext(ctx, "UPDATE runs SET owner = ?1, fence = fence + 1 FROM (SELECT turn_id AS id, "+recent+" AS recent FROM runs WHERE "+left+
+			" ORDER BY created_at LIMIT ?3) AS old WHERE turn_id = id RETURNING turn_id, conversation_id, principal, fence, ask, "+known+" AND (recent OR state = 'stored'), state = 'stored', outcome", owner, conversation, n)
 		if err != nil {
 			return err
 		}

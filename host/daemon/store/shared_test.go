@@ -157,7 +157,7 @@ func TestOldTurnsDoNotGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	claimed, err := s[1].Claim(t.Context(), "b", 10)
+	claimed, err := s[1].Claim(t.Context(), "b", 10, "")
 	if err != nil || len(claimed) != 3 {
 		t.Fatalf("%+v, %v", claimed, err)
 	}

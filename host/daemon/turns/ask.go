@@ -50,7 +50,11 @@ func (s *Service) Ask(ctx context.Context, principal string, ask Question, histo
 		}
 		ask.Conversation, ask.Mark = "", ""
 	}
-	return s.answer(ctx, principal, ask, history, emit)
+	end, err = s.answer(ctx, principal, ask, history, emit)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeBusy && s.freed(ctx, ask.Conversation) {
+		return s.answer(ctx, principal, ask, history, emit)
+	}
+	return end, err
 }
 
 // recovered makes a panic an error.

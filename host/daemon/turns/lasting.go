@@ -218,6 +218,9 @@ func (l *lasting) began(ctx context.Context, c tool.Call) error {
 	if l.t.s.repeats(c.Tool) || l.failed.Load() {
 		return nil
 	}
+	if f := l.t.ask.Flush; f != nil && !f() { // a client without an event would ask again, and the call be made twice
+		return archive.ErrUnreachable
+	}
 	return l.without(l.t.s.Store.BeginCall(ctx, l.Turn, c.ID))
 }
 

@@ -23,6 +23,9 @@ type Question struct {
 	// so, to be stored with its end, and calls show before these. done is then called; nil: they
 	// are stored in another way. A nil Closing is one that returns that.
 	Closing func(show func(), end api.ChatEnd, err error) (last store.Events, done func(stored bool))
+	// Flush stores the events so far, and reports whether it could: a client that has none asks
+	// again. A nil Flush has nothing to store.
+	Flush func() bool
 	// Spoken are the messages that the client sent before the question.
 	Spoken []Said
 	// Mark is the mark of the conversation that Spoken was found as; empty: the

@@ -247,7 +247,8 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 		return nil, err
 	}
 	ours := func(c agent.Checkpoint) bool { return len(c.Added) == 0 || c.Added[0].Turn == lastTurn(history) }
-	if len(history) == 0 || history[len(history)-1].Role != agent.RoleUser || len(t.run.before) > 0 && !ours(t.run.before[0]) {
+	switch before, q := t.run.before, agent.Question(history); {
+	case q < 0, len(before) > 0 && !ours(before[0]), len(before) == 0 && q < len(history)-1:
 		return nil, fmt.Errorf("the question of the turn %s is not stored", t.run.Turn)
 	}
 	return history, nil
@@ -301,7 +302,7 @@ func (t *turn) announce(ctx context.Context) error {
 		return nil
 	}
 	t.stream.Goes(*t.sent)
-	for _, m := range agent.Apply(make([]agent.Message, 1), t.run.before)[1:] {
+	for _, m := range agent.Apply([]agent.Message{{Role: agent.RoleUser}}, t.run.before)[1:] {
 		for _, c := range m.Calls {
 			if !shown[api.EventCall+" "+c.ID] {
 				t.emit(api.EventCall, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args})

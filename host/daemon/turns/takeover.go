@@ -20,7 +20,7 @@ import (
 const maxOwners = 4
 
 // Continue goes on with a turn of a daemon that is gone. It is as Ask, of whose Question ask has
-// the Closing.
+// the Closing and the Flush.
 func (s *Service) Continue(ctx context.Context, r store.Run, ask Question, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
 	l := &lasting{Run: &r, keep: s.Leases}
@@ -123,6 +123,22 @@ func (s *Service) GiveUp(ctx context.Context, r store.Run) error {
 	return err
 }
 
+// freed gives up the turn that keeps a conversation busy, if its daemon is dead and no other one
+// lives that would go on with it, as for a command after a crash. It reports whether it did.
+func (s *Service) freed(ctx context.Context, conversation string) bool {
+	if s.Leases == nil || conversation == "" {
+		return false
+	}
+	runs, err := s.Store.Claim(ctx, s.Leases.ID(), 1, conversation)
+	for _, r := range runs {
+		err = errors.Join(err, s.GiveUp(ctx, r))
+	}
+	if err != nil {
+		s.Logger.Warn("a turn of a daemon that is gone could not be given up", "conversation", conversation, "error", err)
+	}
+	return err == nil && len(runs) > 0
+}
+
 // giveUp stores how far a turn came that ended by an error.
 func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	r := l.Run
@@ -133,7 +149,8 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	if err != nil {
 		return err
 	}
-	locale := s.Setup.Locale(r.Scope.Principal, history[len(history)-1].Text)
+	from := agent.Question(history) // not the last one if results of the client's own tools came
+	locale := s.Setup.Locale(r.Scope.Principal, history[from].Text)
 	history = agent.Apply(history, l.before)
 	pending := agent.Message{Role: agent.RoleResults, Turn: lastTurn(history), Locale: locale, At: s.Now()}
 	for _, c := range agent.Pending(history) {
@@ -149,7 +166,7 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 		history = append(history, pending)
 	}
 	remarkFailure(history, why)
-	unnamed, from := t.unrefer(history), len(t.stored)-1
+	unnamed := t.unrefer(history)
 	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: t.stored[from].Seq, Last: lastSeq(t.stored), Messages: t.rows(history[from:]), Orphans: unnamed, Calls: t.calls.Rows, Run: l.run(why)})
 }
 

@@ -27,6 +27,7 @@ type turn struct {
 	conversation string
 	last         string // the id of the last event; empty: the turn did not begin
 	events       int
+	again        int // how often the question was refused, so that it was asked again
 	results      []api.ToolCallResult
 	problem      *api.Problem // of an error event
 	end          *api.ChatEnd
@@ -104,7 +105,7 @@ func (t *turn) read(ctx context.Context, d *daemon, method, body string) (status
 	in.Buffer(nil, 8<<20)
 	if resp.StatusCode != http.StatusOK {
 		in.Scan()
-		t.said = fmt.Sprint(resp.StatusCode, " ", in.Text())
+		t.said, t.again = fmt.Sprint(resp.StatusCode, " ", in.Text()), t.again+1
 		return resp.StatusCode
 	}
 	var id, name, data string

@@ -125,7 +125,7 @@ var leaseRegister = register{
 		},
 	},
 	round: func(ctx context.Context, s *store.Store, name string) (client, error) {
-		runs, err := s.Claim(ctx, "those of earlier rounds", math.MaxInt32)
+		runs, err := s.Claim(ctx, "those of earlier rounds", math.MaxInt32, "")
 		for _, r := range runs {
 			err = errors.Join(err, s.EndRun(s.Fenced(ctx, r.Turn, r.Fence), r.Turn))
 		}
@@ -143,7 +143,7 @@ var leaseRegister = register{
 			switch {
 			case fence == 0 || (number+step)%4 == 0:
 				return claimBy{number}, func() (any, error) {
-					runs, err := s.Claim(ctx, fmt.Sprint("daemon ", number), 16)
+					runs, err := s.Claim(ctx, fmt.Sprint("daemon ", number), 16, "")
 					mu.Lock()
 					defer mu.Unlock()
 					for _, r := range runs {
