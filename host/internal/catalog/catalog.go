@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -197,7 +199,7 @@ func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
 	replaced := replacedBy(lock, pl)
 	switch {
-	case c.cfg.Store.Shared() && e.locked.Version(pl.Digest()) != nil: // other machines may have it as well
+	case c.cfg.Store.Shared() && e.locked != nil && len(e.locked.History) > 0: // other machines may have it as well
 		e.cause, e.why, e.fix = plugin.CauseNew, tool.Textf("it was approved, and then removed or replaced"), approveFix(name)
 	case trusted && (len(r.Missing) == 0 || !grant.Powers().Exceeds(pl.Manifest.Asks, registry.Asks{}, g)):
 		e.approveBy = byTrust
@@ -388,11 +390,19 @@ func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
 	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
 }
 
+// unread reports whether it is not known if a folder has a plugin: the folder cannot be read, as
+// when its disk is missing, or the files come just now.
+func unread(snap *registry.Snapshot, name, source string) bool {
+	return slices.ContainsFunc(snap.Warnings, func(p registry.Problem) bool { return strings.HasPrefix(source, p.File+string(filepath.Separator)) }) ||
+		slices.ContainsFunc(snap.InFlux, func(f registry.InFlux) bool { return f.Source == source }) ||
+		slices.ContainsFunc(snap.Pending, func(p *registry.Plugin) bool { return p.Manifest.Name == name || p.Source == source })
+}
+
 // save writes the lock file and deletes copies that are no longer needed. The first lock that
 // daemons share approves nothing that has gone from the folders.
 func (c *Catalog) save(snap *registry.Snapshot, lock *lockfile.Lock) error {
 	for name, e := range lock.Plugins {
-		if c.unshared(lock) && !inFolder(snap, name, e.Source) {
+		if c.unshared(lock) && !inFolder(snap, name, e.Source) && !unread(snap, name, e.Source) {
 			e.Digest, e.RolledBack = "", false
 		}
 	}

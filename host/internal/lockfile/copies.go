@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,12 +15,10 @@ import (
 )
 
 // AddCopy stores the files of a version, by slash path, and returns its Copy: the
-// path of source. It replaces those of an existing copy, which may have been modified; others stay,
-// as the same module can have several names. The error is an *Error.
+// path of source. It replaces an existing copy, which may have been modified. The
+// error is an *Error.
 func (s Store) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
-	all, _ := s.Files(digest) // there may be none
-	maps.Copy(all, files)
-	if err := s.addCopy(digest, all); err != nil {
+	if err := s.addCopy(digest, files); err != nil {
 		return "", &Error{tool.Textf("no copy can be kept in %s: %s", s.Copies, cause(err)), tool.Textf("free some space, or let the user that runs weir write there")}
 	}
 	return digest + "/" + source, nil

@@ -25,7 +25,12 @@ const (
 // AddCopy stores the files of a version, as lockfile.Store.AddCopy does, also for the other
 // daemons.
 func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
-	path, err := l.Store.AddCopy(digest, files, source)
+	all := files
+	if l.db != nil {
+		all, _ = l.Store.Files(digest) // there may be none
+		maps.Copy(all, files)
+	}
+	path, err := l.Store.AddCopy(digest, all, source)
 	if err == nil && l.db != nil {
 		err = l.upload(digest, files)
 	}
@@ -36,7 +41,7 @@ func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (s
 }
 
 // upload stores the files of a version in the database. Others of the same version stay: the
-// same module has other names on other machines.
+// same module has other names on other machines. Two daemons may store the same at the same time.
 func (l *Lock) upload(digest string, files map[string][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), filesPatience)
 	defer cancel()
@@ -50,14 +55,12 @@ func (l *Lock) upload(digest string, files map[string][]byte) error {
 		}
 		for piece := 0; piece == 0 || piece*maxPiece < len(text); piece++ {
 			if err := l.db.Transact(ctx, func(tx *sql.Tx) error {
-				if piece == 0 {
-					if _, err := tx.ExecContext(ctx, "DELETE FROM plugin_files WHERE digest = ? AND name = ?", digest, name); err != nil {
-						return err
-					}
-				}
 				data := append([]byte{}, text[piece*maxPiece:min(len(text), (piece+1)*maxPiece)]...)
 				_, err := tx.ExecContext(ctx, `INSERT INTO plugin_files (digest, name, piece, data) VALUES (?, ?, ?, ?)
 					ON CONFLICT (digest, name, piece) DO UPDATE SET data = excluded.data`, digest, name, piece, data)
+				if err == nil && (piece+1)*maxPiece >= len(text) { // what was there may have been changed
+					_, err = tx.ExecContext(ctx, "DELETE FROM plugin_files WHERE digest = ? AND name = ? AND piece > ?", digest, name, piece)
+				}
 				return err
 			}); err != nil {
 				return failed(err)
