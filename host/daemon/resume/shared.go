@@ -156,6 +156,10 @@ func (b *batcher) commits(ends bool) bool {
 // other ones are committed until done is called. Clients get them from end.
 func (b *batcher) closing(show, end func()) (row store.Events, done func(stored bool)) {
 	b.commit.Lock()
+	if b.log.isLost() { // some were not committed
+		b.commit.Unlock()
+		return store.Events{}, nil
+	}
 	show()
 	b.mu.Lock()
 	before := len(b.events)

@@ -74,7 +74,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1) SELECT 1 / count(*) FROM done",
 		&s.runs.guardEnd: `WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
 			RETURNING ` + elsewhere + ` AS elsewhere) SELECT 1 / count(*), count(CASE WHEN elsewhere THEN CAST(` + strings.TrimPrefix(sqlite.Notify, "SELECT ") + ` AS text) END) FROM done`,
-		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT (turn_id, seq) DO UPDATE SET body = excluded.body",
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
 		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND " + elsewhere,
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

@@ -39,7 +39,7 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 			}
 		}
 		if run != nil && last != had {
-			return sqlite.Unchanged(ErrBusy)
+			return ErrBusy // and nothing is written
 		}
 		if err := s.insert(b, c.ID, last+1, msgs, now); err != nil {
 			return err

@@ -188,10 +188,11 @@ func (l *lasting) later(ctx context.Context, s *step, body []byte) {
 	time.AfterFunc(waitFor, func() {
 		l.storing.Lock()
 		defer l.storing.Unlock()
+		defer l.t.s.recovered(new(api.ChatEnd), new(error))
 		if l.waits != s || ctx.Err() != nil {
 			return
 		}
-		if err := l.store(ctx, s, body); errors.Is(err, archive.ErrUnreachable) {
+		if err := l.store(ctx, s, body); err != nil && !errors.Is(err, store.ErrFenced) {
 			l.later(ctx, s, body)
 		}
 	})

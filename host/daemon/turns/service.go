@@ -12,6 +12,7 @@ package turns
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 	"unicode"
@@ -28,6 +29,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/panics"
 	"github.com/weirhost/weir/host/script/offer"
 )
 
@@ -113,4 +115,12 @@ const maxConversationID = 200
 // peerOf identifies a model and a conversation in spans.
 func peerOf(m setup.Model, name, conversation string) telemetry.Peer {
 	return telemetry.Peer{Name: name, Info: m.Info, Server: m.Server, Conversation: conversation}
+}
+
+// recovered makes a panic an error.
+func (s *Service) recovered(end *api.ChatEnd, err *error) {
+	if p := recover(); p != nil {
+		s.Logger.Error("a turn panicked", "panic", panics.Says(p), "stack", string(debug.Stack()))
+		*end, *err = api.ChatEnd{}, api.AsProblem(nil)
+	}
 }

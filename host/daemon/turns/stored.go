@@ -142,15 +142,15 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error)
 			return err
 		}
 	}
-	done := func(bool) {}
+	stored := false
 	if t.run != nil && t.run.Resumed && t.ask.Closing != nil {
-		if last, f := t.ask.Closing(t.run.show, t.end, failed); f != nil {
-			change.Events, done = last, f
+		if last, done := t.ask.Closing(t.run.show, t.end, failed); done != nil {
+			change.Events = last
+			defer func() { done(stored) }() // also after a panic
 		}
 	}
 	err := t.s.Store.Finish(ctx, t.scope, change)
-	done(err == nil)
-	if t.run != nil && err == nil {
+	if stored = err == nil; stored && t.run != nil {
 		t.run.ended = true
 	}
 	return err
