@@ -286,6 +286,7 @@ func TestMachinesForget(t *testing.T) {
 	if _, err := hosts[0].Remove(t.Context(), "y", true); err != nil {
 		t.Fatal(err)
 	}
+	lay(t, dirs[1], "y", manifest("y", "y", "y", ""), generation(5)) // another version of what was removed
 	for range 3 {
 		for _, h := range hosts {
 			soon(t, h, "new", generation(1))
@@ -295,5 +296,5 @@ func TestMachinesForget(t *testing.T) {
 		}
 	}
 	agree(t, hosts[1], "y")
-	soon(t, hosts[0], "y", generation(2))
+	soon(t, hosts[0], "y", generation(5))
 }

@@ -145,6 +145,11 @@ func TestOldTurnsDoNotGoOn(t *testing.T) {
 		if err := s[0].AddEvents(ctx, turn, Events{1, 1, []byte("data: 1\n\n")}, false); err != nil {
 			t.Fatal(err)
 		}
+		for _, body := range []string{"before", "after"} { // the commit of the first had no answer
+			if err := s[0].Step(ctx, turn, 1, []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if turn == "stored" {
 			if err := s[0].Finish(ctx, r.Scope, Turn{Run: &r}); err != nil {
 				t.Fatal(err)
@@ -162,9 +167,19 @@ func TestOldTurnsDoNotGoOn(t *testing.T) {
 		t.Fatalf("%+v, %v", claimed, err)
 	}
 	for _, r := range claimed {
-		if r.Resumed != (r.Turn != "old") || r.Stored != (r.Turn == "stored") || r.Fence != 2 {
+		if len(r.Steps) != 1 || string(r.Steps[0]) != "after" || r.Resumed != (r.Turn != "old") || r.Stored != (r.Turn == "stored") || r.Fence != 2 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// A question does not bring back a conversation that was deleted while it was asked.
+func TestBeginAfterDeletion(t *testing.T) {
+	s := shared(t, 1)[0]
+	r := Run{Turn: "t", Scope: mine, Fence: 1, Ask: []byte("{}")}
+	err := s.BeginRun(t.Context(), Conversation{ID: mine.Conversation, Principal: mine.Principal}, []Message{{Role: "user"}}, 1, &r, "a")
+	if list, _ := s.Conversations(t.Context(), mine.Principal, 10); !errors.Is(err, ErrBusy) || len(list) > 0 {
+		t.Errorf("%v, %v", err, list)
 	}
 }
 
