@@ -23,6 +23,8 @@ type Config struct {
 	// Approved is the folder with copies of approved plugins. If empty, it is the
 	// folder "approved" next to Lock.
 	Approved string
+	// LockURL is a database whose lock counts, and is not changed. If empty, it is Archive.URL.
+	LockURL string
 	// Hidden are files and folders that no plugin can read or change, in whatever
 	// folder it is granted: keys, tokens, the archive. They need not exist.
 	Hidden []string

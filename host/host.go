@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -86,11 +87,8 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h = &Host{cfg: cfg, log: cfg.Logger, answers: answer.NewCache(answer.CacheBytes), grace: defaultGrace}
+	h = &Host{cfg: cfg, log: cmp.Or(cfg.Logger, hclog.NewNullLogger()), answers: answer.NewCache(answer.CacheBytes), grace: defaultGrace}
 	h.settings.Store(settings)
-	if h.log == nil {
-		h.log = hclog.NewNullLogger()
-	}
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
 	}
@@ -153,10 +151,12 @@ func (h *Host) openArchive(ctx context.Context) (err error) {
 	h.archive = results
 	h.meaning = memory.New(results, h.log, h.memoryConfig)
 	h.builtin = history.Tools{Store: results, Near: h.meaning.Near, Log: h.log}
-	if err := h.finder.Open(ctx, results.DB(), h.log, h.cfg.Now); err != nil {
-		return err
+	if err = h.finder.Open(ctx, results.DB(), h.log, h.cfg.Now); err == nil && h.cfg.LockURL != "" {
+		h.lock, err = sharedlock.Read(ctx, h.cfg.LockURL, h.cfg.Lock, h.cfg.Approved, h.log)
+	} else if err == nil {
+		h.lock, err = sharedlock.Open(ctx, results.DB(), h.cfg.Lock, h.cfg.Approved, h.log)
 	}
-	if h.lock, err = sharedlock.Open(ctx, results.DB(), h.cfg.Lock, h.cfg.Approved, h.log); err != nil {
+	if err != nil {
 		return err
 	}
 	h.finder.Configure(h.settings.Load().ToolSearch)
@@ -190,7 +190,7 @@ func (h *Host) release() error {
 	if h.servers != nil {
 		h.servers.Close()
 	}
-	var errs []error
+	errs := []error{h.lock.Close()}
 	if e := h.engines.Load(); e != nil { // no call uses them
 		errs = append(errs, e.Close())
 	}

@@ -236,11 +236,11 @@ func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {
 	return h.Plugins(), nil
 }
 
-// useCopies makes a host work on copies in dir of everything that it would write to.
-// Approved plugins are links: a host makes new copies beside them, and removes only
-// the links.
+// useCopies makes a host work on copies in dir of everything that it would write to. In a
+// database it only reads what is approved. Approved plugins are links: a host makes new copies
+// beside them, and removes only the links.
 func useCopies(cfg *host.Config, dir string) error {
-	cfg.Archive.Path = filepath.Join(dir, "archive.db")
+	cfg.LockURL, cfg.Archive.URL, cfg.Archive.Path = cfg.Archive.URL, "", filepath.Join(dir, "archive.db")
 	cfg.CacheDir = filepath.Join(dir, "cache")
 	approved, quarantine := cfg.Approved, cfg.Sandbox.Workers.Quarantine
 	lock := cfg.Lock

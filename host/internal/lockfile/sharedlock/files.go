@@ -31,7 +31,7 @@ func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (s
 		maps.Copy(all, files)
 	}
 	path, err := l.Store.AddCopy(digest, all, source)
-	if err == nil && l.db != nil {
+	if err == nil && l.db != nil && !l.reads {
 		err = l.upload(digest, files)
 	}
 	if err != nil {

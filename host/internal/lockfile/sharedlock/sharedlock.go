@@ -43,6 +43,7 @@ var migrations embed.FS
 type Lock struct {
 	lockfile.Store            // the local file and copies
 	db             *sqlite.DB // nil: there is no other
+	reads          bool       // db is the Lock's own, and never changed
 	log            hclog.Logger
 
 	mu      sync.Mutex      // guards what follows
@@ -144,6 +145,22 @@ func (l *Lock) setAside() {
 	l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect, and is kept", "file", to)
 }
 
+// Read returns the lock of a PostgreSQL database for a process that changes nothing in it: what
+// it saves is in a local file alone, which no one else may use.
+func Read(ctx context.Context, url, file, copies string, log hclog.Logger) (l *Lock, err error) {
+	l = &Lock{Store: lockfile.Store{File: file, Copies: copies}, reads: true, log: log, slow: map[string]bool{}}
+	l.db, err = sqlite.Open(ctx, sqlite.Options{URL: url, ReadOnly: true}, Schema())
+	return l, err
+}
+
+// Close ends what Read began.
+func (l *Lock) Close() error {
+	if l == nil || !l.reads || l.db == nil {
+		return nil
+	}
+	return l.db.Close()
+}
+
 // Shared reports whether other daemons have the same lock. A plugin then may lie in another
 // folder on each machine, or in none.
 func (l *Lock) Shared() bool { return l.db != nil }
@@ -194,7 +211,7 @@ func failed(err error) error {
 // Save replaces the lock for all daemons, if it is still the one that Load returned, and
 // removes the files of versions without a Copy. The error is ErrChanged or a *lockfile.Error.
 func (l *Lock) Save(lock *lockfile.Lock) error {
-	if l.db == nil {
+	if l.db == nil || l.reads {
 		return l.Store.Save(lock)
 	}
 	body, err := lock.Encode()
@@ -238,7 +255,7 @@ func (l *Lock) Save(lock *lockfile.Lock) error {
 
 // Follow calls changed whenever another daemon has changed the lock, until ctx ends.
 func (l *Lock) Follow(ctx context.Context, changed func()) {
-	if l == nil || l.db == nil {
+	if l == nil || l.db == nil || l.reads {
 		return
 	}
 	l.mu.Lock()
