@@ -99,18 +99,20 @@ var copyName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(` + regexp.QuoteMeta(unfinishedPrefix) + `.*|[0-9a-f]{64})$`)
 })
 
-// RemoveUnused deletes the copies that l does not name. It ignores errors; the next
+// RemoveUnused deletes the copies that no lock names. It ignores errors; the next
 // call tries again.
-func (s Store) RemoveUnused(l *Lock) {
+func (s Store) RemoveUnused(locks ...*Lock) {
 	entries, err := os.ReadDir(s.Copies)
 	if err != nil {
 		return
 	}
 	named := map[string]bool{}
-	for _, e := range l.Plugins {
-		for _, v := range e.History {
-			if v.Copy != "" {
-				named[v.Digest] = true
+	for _, l := range locks {
+		for _, e := range l.Plugins {
+			for _, v := range e.History {
+				if v.Copy != "" {
+					named[v.Digest] = true
+				}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
@@ -25,12 +26,14 @@ const (
 // AddCopy stores the files of a version, as lockfile.Store.AddCopy does, also for the other
 // daemons.
 func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
+	l.copying.Lock()
 	all := files
 	if l.db != nil {
 		all, _ = l.Store.Files(digest) // there may be none
 		maps.Copy(all, files)
 	}
 	path, err := l.Store.AddCopy(digest, all, source)
+	l.copying.Unlock()
 	if err == nil && l.db != nil && !l.reads {
 		err = l.upload(digest, files)
 	}
@@ -129,9 +132,26 @@ func (l *Lock) fetch(ctx context.Context, digest string, patience time.Duration)
 	}
 	l.mu.Unlock()
 	if err == nil {
+		l.copying.Lock()
+		defer l.copying.Unlock()
 		_, err = l.Store.AddCopy(digest, files, "")
 	}
 	return err
+}
+
+// RemoveUnused deletes the local copies that neither lock nor an earlier weir.lock, which is kept
+// beside the file, names.
+func (l *Lock) RemoveUnused(lock *lockfile.Lock) {
+	locks := []*lockfile.Lock{lock}
+	kept, _ := filepath.Glob(l.File + Aside + "*") // the pattern is valid
+	for _, file := range kept {
+		if old, err := (lockfile.Store{File: file}).Load(); err == nil {
+			locks = append(locks, old)
+		}
+	}
+	l.copying.Lock()
+	defer l.copying.Unlock()
+	l.Store.RemoveUnused(locks...)
 }
 
 // fetchSlow fetches what took too long, and calls changed when it is there.

@@ -46,6 +46,8 @@ type Lock struct {
 	reads          bool       // db is the Lock's own, and never changed
 	log            hclog.Logger
 
+	copying sync.Mutex // guards the folder of copies
+
 	mu      sync.Mutex      // guards what follows
 	version string          // of body; empty: there is none
 	body    string          // the row as it was read last
@@ -185,12 +187,17 @@ func (l *Lock) Load() (*lockfile.Lock, error) {
 		return nil, failed(err)
 	case err != nil:
 		l.log.Warn("the plugins stay as they are until the database is back", "error", err)
-	case version != l.version:
+	}
+	changed := err == nil && version != l.version
+	if changed {
 		l.follow(version, body)
 	}
 	lock, err := l.Decode([]byte(l.body))
 	if err == nil {
 		lock.Revision = l.version
+		if changed {
+			l.RemoveUnused(lock)
+		}
 	}
 	return lock, err
 }

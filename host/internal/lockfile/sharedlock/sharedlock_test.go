@@ -115,6 +115,52 @@ func TestRestoredDatabase(t *testing.T) {
 	}
 }
 
+// A machine that approves nothing itself deletes its copies of what is no longer approved, and
+// keeps those that its earlier weir.lock names.
+func TestFollowerDeletesCopies(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	old := strings.Repeat("b", 64)
+	own := &lockfile.Lock{}
+	v := &lockfile.Version{Digest: old, Source: "/old.wasm"}
+	var err error
+	if v.Copy, err = b.Store.AddCopy(old, map[string][]byte{"old.wasm": []byte("old")}, "old.wasm"); err != nil {
+		t.Fatal(err)
+	}
+	own.Entry("old").Approve(v)
+	if err := b.Store.Save(own); err != nil {
+		t.Fatal(err)
+	}
+	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
+	if _, err := b.Load(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Fetch(t.Context(), &lockfile.Version{Digest: digest}); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := a.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(lock.Plugins, "a")
+	if err := a.Save(lock); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := b.Load(); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := b.Files(digest); err == nil {
+			t.Errorf("%d files of what is removed are there", len(files))
+		}
+		if _, err := b.Files(old); err != nil {
+			t.Error(err)
+		}
+		approve(t, b, "c", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
+		b.RemoveUnused(lock)
+	}
+}
+
 // follow counts how often Follow calls.
 func follow(t *testing.T, l *Lock, changed func()) *atomic.Int32 {
 	ctx, cancel := context.WithCancel(t.Context())

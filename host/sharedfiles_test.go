@@ -1,0 +1,31 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weirhost/weir/host/internal/lockfile"
+)
+
+// A machine that only follows has no more copies than the one that approves.
+func TestMachinesDeleteCopies(t *testing.T) {
+	open, dir := machines(t), t.TempDir()
+	var folders []string
+	copies := func(c *Config) { folders = append(folders, filepath.Join(filepath.Dir(c.Lock), "approved")) }
+	lay(t, dir, "a", wanting("a", "0", ""), generation(1))
+	a, b := open(dir, copies), open(t.TempDir(), copies)
+	agree(t, a, "a")
+	soon(t, b, "a", generation(1))
+	for n := 2; n < 4+lockfile.PreviousCopies; n++ {
+		lay(t, dir, "a", wanting("a", "0", ""), generation(n))
+		reload(t, a)
+		agree(t, a, "a")
+		soon(t, b, "a", generation(n))
+	}
+	for i, want := range []int{lockfile.PreviousCopies + 1, lockfile.PreviousCopies + 1} {
+		if have, err := os.ReadDir(folders[i]); err != nil || len(have) != want {
+			t.Errorf("machine %d has %d copies: %v", i, len(have), err)
+		}
+	}
+}
