@@ -1,9 +1,10 @@
 package sharedlock
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"maps"
@@ -48,20 +49,30 @@ func (l *Lock) AddCopy(digest string, files map[string][]byte, source string) (s
 func (l *Lock) upload(digest string, files map[string][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), filesPatience)
 	defer cancel()
-	has, err := l.files(ctx, l.db, digest)
-	if err != nil && err != errNoFiles {
+	has := map[string]map[int]string{} // the digests of pieces, by name
+	if err := l.db.Each(ctx, "SELECT name, piece, encode(sha256(data), 'hex') FROM plugin_files WHERE digest = ?", []any{digest}, func(row sqlite.Row) error {
+		var name, sum string
+		var piece int
+		err := row.Scan(&name, &piece, &sum)
+		if has[name] == nil {
+			has[name] = map[int]string{}
+		}
+		has[name][piece] = sum
+		return err
+	}); err != nil {
 		return failed(err)
 	}
 	for name, text := range files {
-		if same, ok := has[name]; ok && bytes.Equal(same, text) {
-			continue
-		}
-		for piece := 0; piece == 0 || piece*maxPiece < len(text); piece++ {
+		last := max(0, len(text)-1) / maxPiece
+		for piece := range last + 1 {
+			data := text[piece*maxPiece : min(len(text), (piece+1)*maxPiece)]
+			if sum := sha256.Sum256(data); has[name][piece] == hex.EncodeToString(sum[:]) && (piece < last || len(has[name]) <= last+1) {
+				continue
+			}
 			if err := l.db.Transact(ctx, func(tx *sql.Tx) error {
-				data := append([]byte{}, text[piece*maxPiece:min(len(text), (piece+1)*maxPiece)]...)
 				_, err := tx.ExecContext(ctx, `INSERT INTO plugin_files (digest, name, piece, data) VALUES (?, ?, ?, ?)
-					ON CONFLICT (digest, name, piece) DO UPDATE SET data = excluded.data`, digest, name, piece, data)
-				if err == nil && (piece+1)*maxPiece >= len(text) { // what was there may have been changed
+					ON CONFLICT (digest, name, piece) DO UPDATE SET data = excluded.data`, digest, name, piece, append([]byte{}, data...))
+				if err == nil && piece == last { // what was there may have been changed
 					_, err = tx.ExecContext(ctx, "DELETE FROM plugin_files WHERE digest = ? AND name = ? AND piece > ?", digest, name, piece)
 				}
 				return err

@@ -1,12 +1,14 @@
 package sharedlock
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -88,6 +90,56 @@ func TestNamesOfOneVersion(t *testing.T) {
 		files, err := l.Files(digest)
 		if names := slices.Sorted(maps.Keys(files)); err != nil || !slices.Equal(names, []string{"a.wasm", "b.wasm", "empty"}) || !slices.Equal(files["a.wasm"], large) {
 			t.Errorf("%v %v", names, err)
+		}
+	}
+}
+
+// What the database has already is neither fetched nor stored again. What was changed there, cut
+// off or made longer is as it should be afterwards.
+func TestUploadOfWhatIsThere(t *testing.T) {
+	l := machines(t)()
+	text := make([]byte, 16*maxPiece+3)
+	for i := range text {
+		text[i] = byte(i >> 8)
+	}
+	files := map[string][]byte{"a.wasm": text, "empty": {}}
+	upload := func() {
+		t.Helper()
+		if err := l.upload(digest, files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	versions := func() (all string) {
+		t.Helper()
+		if err := l.db.QueryRowContext(t.Context(), "SELECT string_agg(xmin::text, ' ' ORDER BY name, piece) FROM plugin_files").Scan(&all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	upload()
+	before := versions()
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
+	upload()
+	runtime.ReadMemStats(&end)
+	if n := end.TotalAlloc - start.TotalAlloc; n > uint64(len(text))/2 {
+		t.Errorf("%d bytes for files that are there", n)
+	}
+	if now := versions(); now != before {
+		t.Errorf("%s\n%s", before, now)
+	}
+	for _, change := range []string{
+		"UPDATE plugin_files SET data = substr(data, 2) WHERE piece = 3",
+		"DELETE FROM plugin_files WHERE piece = 16",
+		"DELETE FROM plugin_files WHERE piece = 0",
+		"INSERT INTO plugin_files SELECT digest, name, 17, data FROM plugin_files WHERE piece = 16",
+		"UPDATE plugin_files SET data = 'x' WHERE name = 'empty'",
+		"DELETE FROM plugin_files",
+	} {
+		inDatabase(t, l, change)
+		upload()
+		if has, err := l.files(t.Context(), l.db, digest); err != nil || !bytes.Equal(has["a.wasm"], text) || len(has) != 2 || len(has["empty"]) != 0 {
+			t.Errorf("after %s: %d bytes, %v", change, len(has["a.wasm"]), err)
 		}
 	}
 }
