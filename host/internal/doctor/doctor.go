@@ -188,6 +188,10 @@ func (e *exam) plugins(ctx context.Context) {
 	if aside, err := filepath.Glob(e.Paths.Pins + sharedlock.Aside + "*"); err == nil && len(aside) > 0 {
 		e.add(area, Note, "compare it with `weir plugin list`, approve what is missing, and delete it", "an earlier weir.lock has no effect any more: %s", aside[0])
 	}
+	_, err := os.Stat(e.Paths.Pins)
+	if _, err2 := os.Stat(e.Paths.Pins + sharedlock.Stays); err == nil && err2 == nil {
+		e.add(area, Warn, "move it away; delete its copy if it shall count in an empty database", "%s has no effect any more, and could not be renamed", e.Paths.Pins)
+	}
 	list, err := e.pluginList(ctx)
 	if err != nil {
 		e.add(area, Fail, "", "the plugins cannot be listed: %s", err)
@@ -245,7 +249,7 @@ func useCopies(cfg *host.Config, dir string) error {
 	approved, quarantine := cfg.Approved, cfg.Sandbox.Workers.Quarantine
 	lock := cfg.Lock
 	cfg.Lock, cfg.Approved, cfg.Sandbox.Workers.Quarantine = filepath.Join(dir, "weir.lock"), filepath.Join(dir, "approved"), filepath.Join(dir, "quarantine.json")
-	for from, to := range map[string]string{lock: cfg.Lock, quarantine: cfg.Sandbox.Workers.Quarantine} {
+	for from, to := range map[string]string{lock: cfg.Lock, lock + sharedlock.Stays: cfg.Lock + sharedlock.Stays, quarantine: cfg.Sandbox.Workers.Quarantine} {
 		b, err := os.ReadFile(from)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

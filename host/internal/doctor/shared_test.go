@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -126,5 +130,17 @@ func TestDatabaseIsOnlyRead(t *testing.T) {
 	e.Paths = machine(t.TempDir(), url)
 	if got := states(); got["pure"] != plugin.Ready || len(got) != 1 {
 		t.Errorf("where no folder has it: %v", got)
+	}
+
+	for _, end := range []string{"", sharedlock.Stays} {
+		if err := os.WriteFile(e.Paths.Pins+end, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.plugins(t.Context())
+	for locale, want := range map[tool.Locale]string{tool.En: " has no effect any more, and could not be renamed", tool.Zh: " 不再有效，且无法重命名"} {
+		if !slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Status == Warn && msg.In(locale, f.What) == e.Paths.Pins+want }) {
+			t.Errorf("%s: %+v", locale, e.findings)
+		}
 	}
 }

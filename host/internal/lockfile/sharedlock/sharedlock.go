@@ -8,6 +8,7 @@
 package sharedlock
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -52,6 +53,7 @@ type Lock struct {
 	version string          // of body; empty: there is none
 	body    string          // the row as it was read last
 	aside   bool            // the local file was set aside, or there was none
+	stays   bool            // the local file could not be renamed, and does not count
 	follows bool            // Follow runs
 	slow    map[string]bool // digests whose files Follow fetches
 }
@@ -112,6 +114,7 @@ func (l *Lock) adopt(ctx context.Context, db *sqlite.DB) error {
 		}
 	}
 	l.setAside()
+	_ = os.Remove(l.File + Stays) // what is saved may be the same, and counts
 	if err := l.Store.Save(lock); err != nil {
 		return err
 	}
@@ -127,24 +130,52 @@ func (l *Lock) adopt(ctx context.Context, db *sqlite.DB) error {
 // Aside is added to the name of the local file when a database has what is in force.
 const Aside = ".before-database"
 
+// Stays is the end of the name of a copy of a local file that could not be renamed, as where it
+// alone is mounted. While both are the same, the file has no effect, whatever becomes of the row.
+const Stays = Aside + "-copy"
+
+var rename = os.Rename // a test replaces it
+
 // setAside keeps the local file under another name, and warns of it. l.mu is held.
 func (l *Lock) setAside() {
 	if l.aside {
 		return
 	}
 	l.aside = true
-	if _, err := os.Lstat(l.File); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(l.File); errors.Is(err, fs.ErrNotExist) || l.superseded() {
 		return
 	}
 	to := l.File + Aside
 	if _, err := os.Lstat(to); err == nil { // an earlier one stays as well
 		to += time.Now().UTC().Format("-20060102-150405")
 	}
-	if err := os.Rename(l.File, to); err != nil {
-		l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect", "error", err)
+	if err := rename(l.File, to); err != nil {
+		l.stays = true
+		text, err2 := os.ReadFile(l.File)
+		if err2 == nil {
+			err2 = os.WriteFile(l.File+Stays, text, 0o600)
+		}
+		l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect, and cannot be renamed: move it away", "file", l.File, "error", err, "copy", err2)
 		return
 	}
 	l.log.Warn("what is approved is that of the database; the earlier weir.lock has no effect, and is kept", "file", to)
+}
+
+// superseded reports whether the local file had no effect before, and could not be renamed. l.mu is
+// held.
+func (l *Lock) superseded() bool {
+	if l.stays {
+		return true
+	}
+	kept, err := os.ReadFile(l.File + Stays)
+	if err != nil {
+		return false
+	}
+	text, err := os.ReadFile(l.File)
+	if l.stays = err == nil && bytes.Equal(text, kept); l.stays {
+		l.log.Warn("an earlier weir.lock has no effect any more, and cannot be renamed: move it away, or delete its copy for it to count", "file", l.File, "copy", l.File+Stays)
+	}
+	return l.stays
 }
 
 // Read returns the lock of a PostgreSQL database for a process that changes nothing in it: what
@@ -181,7 +212,9 @@ func (l *Lock) Load() (*lockfile.Lock, error) {
 	err := l.db.QueryRowContext(ctx, "SELECT version, CASE WHEN version = ? THEN '' ELSE body END FROM plugin_lock", l.version).Scan(&version, &body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // the first daemon gives the others what it has
-		l.version, l.body = "", ""
+		if l.version, l.body = "", ""; l.superseded() {
+			return &lockfile.Lock{Plugins: map[string]*lockfile.Entry{}}, nil
+		}
 		return l.Store.Load()
 	case err != nil && l.body == "":
 		return nil, failed(err)
@@ -289,9 +322,9 @@ func (l *Lock) Follow(ctx context.Context, changed func()) {
 		var version string
 		err := l.db.QueryRowContext(ctx, "SELECT version FROM plugin_lock").Scan(&version)
 		l.mu.Lock()
-		again := err == nil && version != l.version
+		again, stays := err == nil && version != l.version, l.stays
 		l.mu.Unlock()
-		if errors.Is(err, sql.ErrNoRows) && time.Since(tried) > patience {
+		if !stays && errors.Is(err, sql.ErrNoRows) && time.Since(tried) > patience {
 			_, err := os.Stat(l.File) // what the others did not get at the start
 			again, tried = err == nil, time.Now()
 		}

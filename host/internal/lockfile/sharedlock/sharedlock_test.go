@@ -213,6 +213,58 @@ func TestFollowerDeletesCopies(t *testing.T) {
 	}
 }
 
+// A weir.lock that has no effect and cannot be renamed does not count when the row is gone, also
+// for a daemon that starts then. It counts again when it is another one.
+func TestFileThatCannotBeRenamed(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
+	own := &lockfile.Lock{}
+	own.Entry("old").Approve(&lockfile.Version{Digest: digest, Source: "/old.wasm"})
+	if err := b.Store.Save(own); err != nil {
+		t.Fatal(err)
+	}
+	rename = func(from, to string) error { return errors.New("it is busy") }
+	t.Cleanup(func() { rename = os.Rename })
+	has := func(l *Lock, want string) {
+		t.Helper()
+		lock, err := l.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names := slices.Collect(maps.Keys(lock.Plugins)); strings.Join(names, " ") != want {
+			t.Errorf("%q, want %q", names, want)
+		}
+	}
+	again := func() *Lock {
+		t.Helper()
+		l, err := Open(t.Context(), b.db, b.File, b.Copies, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	has(b, "a")
+	inDatabase(t, a, "DELETE FROM plugin_lock")
+	has(b, "")
+	has(again(), "")
+	calls := follow(t, b, func() { _, _ = b.Load() })
+	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
+	for end := time.Now().Add(5 * time.Second); calls.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the new row is not seen")
+		}
+	}
+	has(b, "a")
+	inDatabase(t, a, "DELETE FROM plugin_lock")
+	own.Entry("older").Approve(&lockfile.Version{Digest: digest, Source: "/older.wasm"})
+	delete(own.Plugins, "old")
+	if err := b.Store.Save(own); err != nil {
+		t.Fatal(err)
+	}
+	has(again(), "older")
+}
+
 // follow counts how often Follow calls.
 func follow(t *testing.T, l *Lock, changed func()) *atomic.Int32 {
 	ctx, cancel := context.WithCancel(t.Context())
