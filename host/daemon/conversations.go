@@ -234,7 +234,7 @@ func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	scope := archive.Scope{Principal: access.Principal(r), Conversation: r.PathValue("id")}
-	title := turns.CleanTitle(body.Title)
+	title := api.CleanTitle(body.Title)
 	if n := utf8.RuneCountInString(title); n > givenTitle {
 		return api.Problemf(http.StatusBadRequest, "bad_title", "give a shorter one", "a title has at most %d characters, and this one has %d", givenTitle, n)
 	}

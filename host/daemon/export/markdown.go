@@ -14,8 +14,8 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -55,7 +55,7 @@ func Markdown(ctx context.Context, db *store.Store, sc archive.Scope, w *bufio.W
 func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(m.w, format, args...) }
 
 func (m *markdown) head(c store.Totals) {
-	title := turns.CleanTitle(c.Title)
+	title := api.CleanTitle(c.Title)
 	if title == "" {
 		title = m.in("A conversation without a title")
 	}
@@ -168,7 +168,7 @@ func indented(raw json.RawMessage) string {
 func mdTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // mdCode returns a name that cannot end the backquotes around it.
-func mdCode(s string) string { return strings.ReplaceAll(turns.CleanTitle(s), "`", "'") }
+func mdCode(s string) string { return strings.ReplaceAll(api.CleanTitle(s), "`", "'") }
 
 // mdEscape escapes the characters of a line that Markdown or HTML would interpret.
 func mdEscape(s string) string {

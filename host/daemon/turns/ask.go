@@ -21,6 +21,40 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// Ask runs one turn and stores it. A question that names no conversation continues the
+// one whose messages equal those that the client sent before the question, and begins a
+// new one where there is none, or where it is answering somebody else. history are the
+// messages of a client of /v1, for a conversation that is not stored yet.
+//
+// emit receives the events, one at a time. A problem before the turn begins is returned
+// before the first event. A panic becomes an error, so that the stream has an end, and a
+// turn that runs outside of a request does not end the daemon.
+func (s *Service) Ask(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(name string, data any)) (end api.ChatEnd, err error) {
+	defer s.recovered(&end, &err)
+	done, err := s.Begin(ctx, principal, ask.Message)
+	if err != nil {
+		return api.ChatEnd{}, err
+	}
+	defer done()
+	if ask.Conversation == "" {
+		ask.Mark = MarkOf(ask.Spoken)
+		for _, id := range s.matching(ctx, principal, ask.Mark) {
+			ask.Conversation = id
+			end, err := s.answer(ctx, principal, ask, history, emit)
+			var p *api.Problem
+			if !errors.As(err, &p) || p.Code != api.CodeBusy {
+				return end, err
+			}
+		}
+		ask.Conversation, ask.Mark = "", ""
+	}
+	end, err = s.answer(ctx, principal, ask, history, emit)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeBusy && s.freed(ctx, ask.Conversation) {
+		return s.answer(ctx, principal, ask, history, emit)
+	}
+	return end, err
+}
+
 // answer runs one turn and stores it. emit is called from one goroutine at a
 // time. A problem before the turn begins is returned before the first event.
 func (s *Service) answer(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {

@@ -3,8 +3,6 @@ package turns
 import (
 	"encoding/json"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -101,24 +99,9 @@ func Title(history []agent.Message, question string) string {
 			break
 		}
 	}
-	title := CleanTitle(FirstLine(question))
+	title := api.CleanTitle(FirstLine(question))
 	if title == "" {
-		title = CleanTitle(question)
+		title = api.CleanTitle(question)
 	}
 	return api.Clip(title, maxTitle)
-}
-
-// CleanTitle returns a text as one line of visible characters, safe for lists, terminals
-// and web pages.
-func CleanTitle(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return strings.Join(strings.Fields(s), " ")
 }
