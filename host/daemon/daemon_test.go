@@ -3,6 +3,7 @@ package daemon
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -57,7 +58,7 @@ func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 		Version:  "0.1.0",
 	}
 	edit(&cfg)
-	cfg.Archive.URL = pgtest.URL(t, cfg.Archive.Path)
+	cfg.Archive.URL = cmp.Or(cfg.Archive.URL, pgtest.URL(t, cfg.Archive.Path))
 	h, err := host.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"iter"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -281,7 +283,7 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 func TestTwoDaemonsAskOn(t *testing.T) {
 	s := sharing(t, replay.New(replay.Text("49.")))[0]
 	s.daemon.leases.TakeOver(false)
-	s.leave("alone", `{"message":"What is 6*7?","resume":true}`, true, nil, called)
+	s.leave("alone", `{"message":"What is 6*7?","resume":true}`, true, []string{started}, called)
 	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"And 7*7?","conversation_id":"alone"}`).body), api.EventEnd)
 	if got := s.get("/api/conversations/alone").body; end.Answer != "49." || !strings.Contains(got, "before there was a result") {
 		t.Errorf("%+v %s", end, got)
@@ -335,6 +337,130 @@ func TestTwoDaemonsAskAgain(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	<-m.ended
+}
+
+// cutting forwards connections to a database. When cut is set, it cuts the one that has
+// committed a turn, in place of the answer to that.
+type cutting struct {
+	db  *sql.DB
+	cut atomic.Bool
+}
+
+func (c *cutting) start(t *testing.T, to string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	pass := func(from, to net.Conn, answers bool) {
+		defer from.Close()
+		defer to.Close()
+		for b := make([]byte, 1<<16); ; {
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			if answers && c.cut.Load() && bytes.HasSuffix(b[:n], []byte("INSERT 0 1\x00Z\x00\x00\x00\x05I")) {
+				runs := 0
+				if err := c.db.QueryRow("SELECT count(*) FROM runs").Scan(&runs); err != nil {
+					t.Error(err)
+				}
+				if runs > 0 && c.cut.CompareAndSwap(true, false) {
+					return
+				}
+			}
+			to.Write(b[:n])
+		}
+	}
+	go func() {
+		for {
+			here, err := l.Accept()
+			if err != nil {
+				return
+			}
+			there, err := net.Dial("tcp", to)
+			if err != nil {
+				here.Close()
+				continue
+			}
+			go pass(here, there, false)
+			go pass(there, here, true)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// askAgain asks again as the client of a question that was refused, and holds it to be in its
+// conversation once.
+func (s *server) askAgain(conversation, resume string, refused answer) {
+	s.Helper()
+	if refused.status != http.StatusServiceUnavailable {
+		s.Errorf("%s: not refused: %d %s", conversation, refused.status, refused.body)
+	}
+	for range 1000 { // it is taken back within seconds
+		if r := s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"`+conversation+`","resume":`+resume+`}`); r.status != http.StatusConflict {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got := decoded[api.ShownConversation](s.T, s.get("/api/conversations/"+conversation)).Messages; len(got) != 2 || got[1].Text != "It is 42." {
+		s.Errorf("%s: %+v", conversation, got)
+	}
+}
+
+// A question that is refused as its daemon has lost it before its first event is taken back:
+// its client asks again.
+func TestTwoDaemonsTakeBack(t *testing.T) {
+	m := newStepper()
+	list, db := sharingOne(t, &inTurn{models: []agent.Model{m, replay.New(replay.Text("It is 42."))}})
+	s := list[0]
+	restore := fails(t, db, "INSERT ON run_events", "TRUE")
+	refused := make(chan answer, 1)
+	go func() {
+		refused <- s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"lost","resume":true}`)
+	}()
+	for n := int64(0); n == 0; time.Sleep(10 * time.Millisecond) { // another daemon has it
+		done, err := db.Exec("UPDATE runs SET owner = 'gone', fence = 2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ = done.RowsAffected()
+	}
+	r := <-refused
+	<-m.ended
+	restore()
+	if list := s.get("/api/conversations").body; strings.Contains(list, "lost") {
+		t.Errorf("its conversation remains: %s", list)
+	}
+	s.askAgain("lost", "true", r)
+}
+
+// A question whose commit had no answer is refused, and taken back if it is stored.
+func TestTwoDaemonsCommitWithoutAnswer(t *testing.T) {
+	direct := pgtest.URL(t)
+	if direct == "" {
+		t.Skip("PostgreSQL only")
+	}
+	db, err := sql.Open("pgx", direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	c := cutting{db: db}
+	_, rest, _ := strings.Cut(direct, "@")
+	to, _, _ := strings.Cut(rest, "/")
+	s := serverWith(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")), func(h *host.Config) {
+		h.Archive.URL, h.Archive.Shared = strings.Replace(direct, to, c.start(t, to), 1), true
+	})
+	for _, resume := range []string{"true", "false"} {
+		if _, err := db.Exec("DELETE FROM runs"); err != nil {
+			t.Fatal(err)
+		}
+		c.cut.Store(true)
+		r := s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"cut-`+resume+`","resume":`+resume+`}`)
+		s.askAgain("cut-"+resume, resume, r)
+	}
 }
 
 // A server without room refuses a question whose events it could not keep.

@@ -92,9 +92,6 @@ func (s *Store) conversations(ctx context.Context, doing, where string, args ...
 		list = append(list, c)
 		return err
 	})
-	if err != nil {
-		list = nil
-	}
 	return list, wrap(ctx, doing, err)
 }
 

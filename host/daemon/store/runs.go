@@ -37,6 +37,8 @@ type Run struct {
 	// Stored says that the turn's messages are stored; Outcome is what its last events say.
 	Stored  bool
 	Outcome []byte
+	// Unseen says that a turn that is claimed has no event yet that its client could have.
+	Unseen bool
 	// Steps are those that Step has stored, and Begun the ids of the calls that have begun.
 	Steps [][]byte
 	Begun map[string]bool
@@ -48,6 +50,7 @@ type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
 	conversation, touch, dropAll, wake      *sqlite.Statement
+	unused                                  *sqlite.Statement // deletes a conversation without anything
 	guardDrop, guardEnd                     *sqlite.Statement // guard, and then drop, or end and wake
 }
 
@@ -69,6 +72,9 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.end:          "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
 		&s.runs.leave:        "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
 		&s.runs.drop:         "DELETE FROM runs WHERE turn_id = ?",
+		&s.runs.unused: `DELETE FROM conversations WHERE id = ?1 AND NOT EXISTS (SELECT FROM messages WHERE conversation_id = ?1) AND NOT EXISTS
+			(SELECT FROM tool_result_archive WHERE conversation_id = ?1) AND NOT EXISTS (SELECT FROM tool_calls WHERE conversation_id = ?1)
+			AND NOT EXISTS (SELECT FROM scripts WHERE conversation_id = ?1)`,
 		&s.runs.dropAll: `WITH steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1),
 			events AS (DELETE FROM run_events WHERE turn_id = ?1) DELETE FROM runs WHERE turn_id = ?1`,
 		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1) SELECT 1 / count(*) FROM done",
@@ -127,23 +133,18 @@ func (s *Store) BeginCall(ctx context.Context, turn, call string) error {
 // AddEvents stores events of a turn's stream. closes says that no others follow: the turn has
 // ended, and is dropped after five minutes.
 func (s *Store) AddEvents(ctx context.Context, turn string, e Events, closes bool) error {
-	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(e.Data), func(b *sqlite.Batch) error {
-		return s.addEvents(b, turn, e, closes)
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(e.Data), func(b *sqlite.Batch) (err error) {
+		if e.Last >= e.First {
+			err = b.Run(s.runs.events, turn, e.First, e.Last, e.Data)
+		}
+		if closes && err == nil {
+			err = b.Run(s.runs.end, turn)
+		}
+		if err == nil {
+			err = b.Run(s.runs.wake, WakeEvents+" "+turn, turn)
+		}
+		return err
 	}))
-}
-
-func (s *Store) addEvents(b *sqlite.Batch, turn string, e Events, closes bool) error {
-	if e.Last >= e.First {
-		if err := b.Run(s.runs.events, turn, e.First, e.Last, e.Data); err != nil {
-			return err
-		}
-	}
-	if closes {
-		if err := b.Run(s.runs.end, turn); err != nil {
-			return err
-		}
-	}
-	return b.Run(s.runs.wake, WakeEvents+" "+turn, turn)
 }
 
 // The kinds of changes that daemons wake each other for; see sqlite.DB.Wake. The ids are
@@ -293,14 +294,14 @@ func (s *Store) Claim(ctx context.Context, owner string, n int, conversation str
 	}
 	err = s.db.Transact(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, "UPDATE runs SET owner = ?1, fence = fence + 1 FROM (SELECT turn_id AS id, "+recent+" AS recent FROM runs WHERE "+left+
-			" ORDER BY created_at LIMIT ?3) AS old WHERE turn_id = id RETURNING turn_id, conversation_id, principal, fence, ask, "+known+" AND (recent OR state = 'stored'), state = 'stored', outcome", owner, conversation, n)
+			" ORDER BY created_at LIMIT ?3) AS old WHERE turn_id = id RETURNING turn_id, conversation_id, principal, fence, ask, "+known+" AND (recent OR state = 'stored'), state = 'stored', outcome, resumed AND NOT ("+known+")", owner, conversation, n)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
 			r := Run{Begun: map[string]bool{}}
-			if err := rows.Scan(&r.Turn, &r.Scope.Conversation, &r.Scope.Principal, &r.Fence, &r.Ask, &r.Resumed, &r.Stored, &r.Outcome); err != nil {
+			if err := rows.Scan(&r.Turn, &r.Scope.Conversation, &r.Scope.Principal, &r.Fence, &r.Ask, &r.Resumed, &r.Stored, &r.Outcome, &r.Unseen); err != nil {
 				return err
 			}
 			claimed = append(claimed, r)

@@ -69,7 +69,7 @@ func (s *Store) touch(b *sqlite.Batch, sc archive.Scope, now time.Time) (last in
 type Turn struct {
 	// Messages replace those from number From on, which is at most one more than the
 	// last number. From 0: they are appended. Finish sets their Seq, from 1 on, and
-	// Created where it is zero.
+	// Created where it is zero. If none are left, of a turn with a Run, the conversation goes too.
 	From     int
 	Messages []Message
 	// Last is the number of the last message before, of a turn with a Run, which alone adds any.
@@ -127,7 +127,10 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		if err != nil {
 			return err
 		}
-		if err := s.replace(b, sc.Conversation, last, t.From, t.Messages, now); err != nil {
+		if err = s.replace(b, sc.Conversation, last, t.From, t.Messages, now); err == nil && s.Shared() && t.From == 1 && len(t.Messages) == 0 {
+			err = b.Run(s.runs.unused, sc.Conversation)
+		}
+		if err != nil {
 			return err
 		}
 		for _, id := range t.Orphans {
@@ -152,12 +155,10 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 			}
 		}
 		switch {
-		case r == nil || !s.Shared() && len(r.Steps) == 0:
+		case r == nil || ends && !r.Resumed || !s.Shared() && len(r.Steps) == 0:
 			return nil
-		case ends && r.Resumed:
-			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
 		case ends:
-			return nil
+			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
 		case r.Resumed:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		case !s.Shared():

@@ -225,7 +225,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	if t.scope.Conversation == "" {
 		t.scope.Conversation = uuid.Must(uuid.NewV7()).String() // ordered by time, so that the store's indexes grow at one end
 	}
-	t.calls = &Calls{Scope: t.scope, Model: ask.Model, Turn: func() int { return lastStoredTurn(t.stored) }, Now: s.Now}
+	t.calls = &Calls{Scope: t.scope, Model: ask.Model, Turn: func() int { return lastRow(t.stored).Turn }, Now: s.Now}
 	if err = t.preload(ctx); err != nil {
 		return nil, err
 	}

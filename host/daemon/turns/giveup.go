@@ -81,6 +81,9 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 		history = append(history, pending)
 	}
 	remarkFailure(history, why)
-	unnamed := t.unrefer(history)
-	return s.Store.Finish(l.fenced(ctx), r.Scope, store.Turn{From: t.stored[from].Seq, Last: lastSeq(t.stored), Messages: t.rows(history[from:]), Orphans: unnamed, Calls: t.calls.Rows, Run: l.run(why)})
+	change := store.Turn{From: t.stored[from].Seq, Last: lastRow(t.stored).Seq, Orphans: t.unrefer(history), Run: l.run(why)}
+	if !r.Unseen || len(r.Begun) > 0 { // else it is taken back: its client asks again
+		change.Messages, change.Calls = t.rows(history[from:]), t.calls.Rows
+	}
+	return s.Store.Finish(l.fenced(ctx), r.Scope, change)
 }

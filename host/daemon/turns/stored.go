@@ -92,7 +92,7 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 	if !t.run.shared() {
 		err = t.s.Store.Begin(ctx, t.conversation(), rows)
 	} else {
-		err = t.s.Store.BeginRun(ctx, t.conversation(), rows, lastSeq(t.stored), t.run.Run, t.run.keep.ID())
+		err = t.s.Store.BeginRun(ctx, t.conversation(), rows, lastRow(t.stored).Seq, t.run.Run, t.run.keep.ID())
 	}
 	if errors.Is(err, store.ErrBusy) {
 		return busyProblem()
@@ -102,8 +102,23 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 		t.unsaved, t.run = true, nil
 		return nil
 	}
+	if t.run.shared() && errors.Is(err, archive.ErrUnreachable) { // it may be stored
+		go t.unask(context.WithoutCancel(ctx), lastRow(t.stored).Seq, len(rows))
+	}
 	t.stored = append(t.stored, rows...)
 	return err
+}
+
+// unask takes the question back, which is refused, when the database is there again.
+func (t *turn) unask(ctx context.Context, had, rows int) {
+	r := *t.run.Run
+	r.Resumed = false
+	for began := time.Now(); time.Since(began) < retryFor; time.Sleep(retryEvery) {
+		err := t.s.Store.Finish(t.run.fenced(ctx), t.scope, store.Turn{From: had + 1, Last: had + rows, Run: &r})
+		if !errors.Is(err, archive.ErrUnreachable) { // it is not stored, or not any more
+			return
+		}
+	}
 }
 
 // remarkFailure notes at the last message why the turn ended: who opens the conversation
@@ -133,7 +148,7 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error)
 		from++ // the store has the question already
 	}
 	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := store.Turn{Last: lastSeq(t.stored), Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
+	change := store.Turn{Last: lastRow(t.stored).Seq, Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -211,18 +226,11 @@ func lastTurn(ms []agent.Message) int {
 	return ms[len(ms)-1].Turn
 }
 
-func lastSeq(rows []store.Message) int {
+func lastRow(rows []store.Message) store.Message {
 	if len(rows) == 0 {
-		return 0
+		return store.Message{}
 	}
-	return rows[len(rows)-1].Seq
-}
-
-func lastStoredTurn(rows []store.Message) int {
-	if len(rows) == 0 {
-		return 0
-	}
-	return rows[len(rows)-1].Turn
+	return rows[len(rows)-1]
 }
 
 // traced returns the trace in its stored form.
