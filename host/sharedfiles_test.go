@@ -29,3 +29,25 @@ func TestMachinesDeleteCopies(t *testing.T) {
 		}
 	}
 }
+
+// What the first machine approved is not lost if its folder is away, as when its disk is missing:
+// all serve the copy.
+func TestMachinesKeepWhatIsAway(t *testing.T) {
+	open, dir := machines(t), filepath.Join(t.TempDir(), "disk")
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	lock := alone(t, dir, func(h *Host) { agree(t, h, "a") })
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	a, b := open(dir, func(c *Config) { c.Lock = lock }), open(t.TempDir(), nil)
+	says(t, a, "a", generation(1))
+	says(t, b, "a", generation(1))
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	reload(t, a)
+	says(t, a, "a", generation(1))
+	if p := info(t, a, "a"); p.Pending != nil {
+		t.Errorf("%+v", p.Pending)
+	}
+}

@@ -199,6 +199,12 @@ func TestCopies(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(s.CopyPath(l.Plugins["a"].Current())), "build", "a.wasm")); err != nil || text[0] != 5 {
 		t.Error(text, err)
 	}
+	if _, err := s.AddCopy(digestOf(5), map[string][]byte{"plugin.toml": nil}, "plugin.toml"); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := s.Files(digestOf(5)); err != nil || len(files) != 1 { // the other one may be an intruder's
+		t.Errorf("a copy that was replaced has %d files: %v", len(files), err)
+	}
 	for _, bad := range []string{"../x", "/etc/x", "a/../../x"} {
 		if _, err := s.AddCopy(digestOf(9), map[string][]byte{bad: nil}, "x"); err == nil {
 			t.Errorf("%s leads out and was written", bad)

@@ -144,6 +144,45 @@ func TestUploadOfWhatIsThere(t *testing.T) {
 	}
 }
 
+// Of two daemons that store one version at once, one that fails in the middle leaves what the
+// other one has stored.
+func TestTwoUploads(t *testing.T) {
+	open := machines(t)
+	a, b := open(), open()
+	files := map[string][]byte{"a.wasm": slices.Repeat([]byte("0123456789abcdef"), maxPiece/8)} // two pieces
+	if err := a.upload(digest, files); err != nil {
+		t.Fatal(err)
+	}
+	inDatabase(t, a, "CREATE TABLE stored AS SELECT * FROM plugin_files")
+	inDatabase(t, a, "DELETE FROM plugin_files")
+	first := make(chan error, 1)
+	go func() { // stores all when the other one has seen that there is nothing, and before it writes
+		_, err := a.db.Beside(t.Context(), `DO $$ BEGIN
+			LOCK TABLE plugin_files IN SHARE MODE;
+			WHILE NOT EXISTS (SELECT FROM pg_locks WHERE relation = 'plugin_files'::regclass AND NOT granted) LOOP
+				PERFORM pg_sleep(0.01);
+			END LOOP;
+			INSERT INTO plugin_files SELECT * FROM stored;
+			ALTER TABLE plugin_files ADD CONSTRAINT "full" CHECK (piece < 1) NOT VALID;
+		END $$`)
+		first <- err
+	}()
+	for locked := false; !locked; {
+		if err := a.db.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'plugin_files'::regclass AND mode = 'ShareLock' AND granted)").Scan(&locked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.upload(digest, files); err == nil {
+		t.Error("it stored what cannot be stored")
+	}
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	if has, err := a.files(t.Context(), a.db, digest); err != nil || !bytes.Equal(has["a.wasm"], files["a.wasm"]) {
+		t.Errorf("%d bytes, %v", len(has["a.wasm"]), err)
+	}
+}
+
 // After a restore of the database the number of changes is that of another content.
 func TestRestoredDatabase(t *testing.T) {
 	open := machines(t)
