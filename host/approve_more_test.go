@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -146,7 +147,9 @@ func TestAPersonsWordSurvivesRestarts(t *testing.T) {
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	lay(t, dir, "b", manifest("b", "b", "b", ""), generation(2))
 	again := func() *Host {
-		return pinned(t, dir, func(c *Config) { c.Lock = filepath.Join(data, "weir.lock") })
+		return pinned(t, dir, func(c *Config) {
+			c.Lock, c.Archive.Path = filepath.Join(data, "weir.lock"), filepath.Join(data, "archive.db")
+		})
 	}
 	h := again()
 	agree(t, h, "a")
@@ -251,6 +254,7 @@ func TestRemoveTakesALinkAndLeavesWhereItLeads(t *testing.T) {
 
 // Files go when the lock says that the plugin is forgotten, and not before.
 func TestRemoveWritesTheLockFirst(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := t.TempDir()
 	lay(t, dir, "b", manifest("b", "b", "b", ""), generation(1))
 	h := pinned(t, dir, nil)
@@ -319,6 +323,7 @@ func TestNothingRunsUnderALockThatCannotBeUsed(t *testing.T) {
 
 // A lock that can be read and not written goes on holding what it holds.
 func TestReadOnlyLock(t *testing.T) {
+	pgtest.SQLite(t)
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	h := pinned(t, dir, nil)
@@ -342,6 +347,7 @@ func TestReadOnlyLock(t *testing.T) {
 
 // A copy that is not what was approved does not serve, and nothing does then.
 func TestTamperedCopyDoesNotServe(t *testing.T) {
+	pgtest.SQLite(t) // TestMachinesServeApprovedBytesAlone
 	dir := t.TempDir()
 	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
 	h := pinned(t, dir, nil)

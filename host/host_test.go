@@ -92,12 +92,20 @@ func write(t testing.TB, path string, text []byte) {
 // open opens a host on folders with the shared cache; it ends with the test.
 func open(t testing.TB, dir string, change func(*Config)) *Host {
 	t.Helper()
+	return start(t, dir, func(c *Config) {
+		if change != nil {
+			change(c)
+		}
+		c.Archive.URL = pgtest.URL(t, c.Archive.Path)
+	})
+}
+
+// start is open with a file in place of the database of the run.
+func start(t testing.TB, dir string, change func(*Config)) *Host {
+	t.Helper()
 	cfg := Config{Settings: Settings{Folders: []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}}, CacheDir: guesttest.Cache(t), Version: "0.1.0"}
 	cfg.Archive.Path = filepath.Join(t.TempDir(), "archive.db")
-	if change != nil {
-		change(&cfg)
-	}
-	cfg.Archive.URL = pgtest.URL(t, cfg.Archive.Path)
+	change(&cfg)
 	h, err := Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

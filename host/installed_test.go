@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/modindex"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -85,6 +86,7 @@ func shut(t testing.TB, h *Host) {
 // come to what a reload makes of them: nothing runs that is not approved, and
 // what was approved serves.
 func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
+	pgtest.SQLite(t) // in PostgreSQL the files are read, and kept for other machines
 	for _, tt := range []struct {
 		name   string
 		trust  plugin.Trust
@@ -150,6 +152,7 @@ func TestTheFirstCallFindsOutWhatTheIndexMistook(t *testing.T) {
 // A copy that was approved is looked at like every file: where the index
 // mistakes it, it does not serve.
 func TestAMistakenCopyDoesNotServe(t *testing.T) {
+	pgtest.SQLite(t) // in PostgreSQL the files are read, and kept for other machines
 	m := newHome(t)
 	put(t, m.plugins, "p", generation(1))
 	approved := slurp(t, m.file("p"))

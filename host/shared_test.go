@@ -25,7 +25,7 @@ func machines(t *testing.T) func(dir string, change func(*Config)) *Host {
 	database := filepath.Join(t.TempDir(), "archive.db")
 	return func(dir string, change func(*Config)) *Host {
 		return pinned(t, dir, func(c *Config) {
-			c.Archive.Path, c.Archive.Shared = database, true
+			c.Archive.Path = database
 			if change != nil {
 				change(c)
 			}
@@ -182,7 +182,7 @@ func TestMachinesAgree(t *testing.T) {
 func alone(t *testing.T, dir string, approve func(h *Host)) (lock string) {
 	t.Helper()
 	lock = filepath.Join(t.TempDir(), "weir.lock")
-	h := pinned(t, dir, func(c *Config) { c.Lock = lock })
+	h := start(t, dir, pin(filepath.Dir(lock), nil))
 	approve(h)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

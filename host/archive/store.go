@@ -29,10 +29,8 @@ type Config struct {
 	// Path is the database file. It is created with mode 0600, its folder with
 	// 0700; an existing folder keeps its mode. Empty is an error, unless there is a URL.
 	Path string
-	// URL is a PostgreSQL database in place of a file.
+	// URL is a PostgreSQL database in place of a file. Other daemons may use it as well.
 	URL string
-	// Shared says that other daemons use the database of URL as well.
-	Shared bool
 	// MaxAge is how long a text is kept. 0 or negative: without end.
 	MaxAge time.Duration
 	// MaxBytes bounds the texts of all principals together, and
@@ -155,7 +153,7 @@ func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.db, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Path, URL: cfg.URL, Shared: cfg.Shared, Logger: s.log, Faults: faults}, Schema()); err != nil {
+	if s.db, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Path, URL: cfg.URL, Logger: s.log, Faults: faults}, Schema()); err != nil {
 		return nil, err
 	}
 	err = s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
@@ -179,7 +177,7 @@ func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err
 // Open. The next Prune removes what the new retention does not keep.
 func (s *SQLite) Configure(cfg Config) {
 	if before := s.config.Load(); before != nil {
-		cfg.Path, cfg.URL, cfg.Shared, cfg.Logger, cfg.Now = before.Path, before.URL, before.Shared, before.Logger, before.Now
+		cfg.Path, cfg.URL, cfg.Logger, cfg.Now = before.Path, before.URL, before.Logger, before.Now
 	}
 	switch {
 	case cfg.SummaryChars == 0:

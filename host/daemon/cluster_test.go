@@ -35,7 +35,7 @@ func twoDaemons(t *testing.T, model func() agent.Model, edit func(*host.Config))
 		return serverWith(t, model(), func(c *host.Config) {
 			c.Folders = []plugin.Folder{{Path: dir, Trust: plugin.TrustGranted}}
 			c.Grants = map[string]plugin.Grant{"pen": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
-			c.Archive.Path, c.Archive.URL, c.Archive.Shared = path, url, true
+			c.Archive.Path, c.Archive.URL = path, url
 			if edit != nil {
 				edit(c)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -386,7 +387,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 	defer c.close()
 	c.until(api.EventBudget)
 	id := c.last[:strings.LastIndexByte(c.last, '-')]
-	again, err := New(Config{Host: s.host, Token: testToken, Models: s.daemon.cfg.Models, Profiles: s.daemon.cfg.Profiles})
+	again, err := New(Config{Host: s.host, Token: testToken, Models: s.daemon.cfg.Models, Profiles: s.daemon.cfg.Profiles, Users: s.daemon.current.State().Users})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,6 +395,10 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 	defer restarted.Close()
 	after := *s
 	after.url = restarted.URL
+	why, token := "of before a restart", testToken
+	if pgtest.InPostgres() { // which has it for its user
+		why, token = "of another user, at another daemon", annToken
+	}
 	for _, row := range []struct {
 		why   string
 		s     *server
@@ -401,7 +406,7 @@ func TestStreamsThatCannotBeResumed(t *testing.T) {
 		last  string
 	}{
 		{"of another user", s, annToken, c.last},
-		{"of before a restart", &after, testToken, c.last},
+		{why, &after, token, c.last},
 		{"of nobody", s, testToken, "0b9fbdcd-6f1e-4f4f-9d0e-3f2d8f6a7b10-3"},
 		{"an event that is still to come", s, testToken, id + "-9999"},
 		{"no number", s, testToken, id + "-x"},

@@ -44,7 +44,7 @@ func sharingOne(t *testing.T, models ...agent.Model) ([]*server, *sql.DB) {
 	}
 	t.Cleanup(func() { db.Close() })
 	for i, m := range models {
-		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path, c.Archive.Shared = path, true })
+		list[i] = serverWith(t, m, func(c *host.Config) { c.Archive.Path = path })
 		list[i].daemon.leases.TakeOver(true)
 	}
 	return list, db
@@ -451,7 +451,7 @@ func TestTwoDaemonsCommitWithoutAnswer(t *testing.T) {
 	_, rest, _ := strings.Cut(direct, "@")
 	to, _, _ := strings.Cut(rest, "/")
 	s := serverWith(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")), func(h *host.Config) {
-		h.Archive.URL, h.Archive.Shared = strings.Replace(direct, to, c.start(t, to), 1), true
+		h.Archive.URL = strings.Replace(direct, to, c.start(t, to), 1)
 	})
 	for _, resume := range []string{"true", "false"} {
 		if _, err := db.Exec("DELETE FROM runs"); err != nil {

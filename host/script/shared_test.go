@@ -38,7 +38,7 @@ func daemons(t *testing.T) (list [2]daemon, dir string) {
 	dir = t.TempDir()
 	url := pgtest.URL(t)
 	for i := range list {
-		a, err := archive.Open(t.Context(), archive.Config{URL: url, Shared: true})
+		a, err := archive.Open(t.Context(), archive.Config{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}

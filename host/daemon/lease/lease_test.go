@@ -19,7 +19,7 @@ func TestTakingOver(t *testing.T) {
 	if !pgtest.InPostgres() {
 		t.Skip("PostgreSQL only")
 	}
-	a, err := archive.Open(t.Context(), archive.Config{URL: pgtest.URL(t), Shared: true})
+	a, err := archive.Open(t.Context(), archive.Config{URL: pgtest.URL(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func (ts *Turns) Find(ctx context.Context, principal, event string) (*Turn, int,
 		}
 	}
 	if !ok || err != nil || n < 0 || n > t.log.number() { // the client cannot have read a later event
-		return nil, 0, api.Problemf(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and not after a restart of the daemon",
+		return nil, 0, api.Problemf(http.StatusNotFound, "no_stream", "read the conversation instead; a stream can be resumed when the question said \"resume\": true, for five minutes after its end, and after a restart of the daemon only where PostgreSQL has it",
 			"there is no stream with the event %q", api.Clip(event, 80))
 	}
 	return t, n, nil

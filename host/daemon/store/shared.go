@@ -31,7 +31,7 @@ func (s *Store) prepareShared(ctx context.Context) error {
 
 // Shared reports whether other daemons may use the tables. The methods in this file are for
 // such tables alone.
-func (s *Store) Shared() bool { return s.db.Shared() }
+func (s *Store) Shared() bool { return s.db.InPostgres() }
 
 // Clock returns the time of the database.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {

@@ -26,7 +26,7 @@ func shared(t *testing.T, n int) []*fixture {
 	var opening sync.WaitGroup
 	for i := range stores {
 		opening.Go(func() {
-			a, err := archive.Open(context.Background(), archive.Config{URL: url, Shared: true})
+			a, err := archive.Open(context.Background(), archive.Config{URL: url})
 			if err != nil {
 				t.Error(err)
 				return

@@ -3,11 +3,14 @@ package store
 import (
 	"slices"
 	"testing"
+
+	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
 // Where one daemon uses the tables, the end of a turn deletes its steps, the first step of a turn
 // those of an earlier one, and the deletion of a conversation all of them.
 func TestSteps(t *testing.T) {
+	pgtest.SQLite(t)
 	s, ctx := openTest(t), t.Context()
 	c := Conversation{ID: mine.Conversation, Principal: mine.Principal}
 	check := func(err error) {

@@ -24,7 +24,7 @@ func twoMeters(t *testing.T) (out [2]*Meter) {
 		t.Skip("PostgreSQL only")
 	}
 	for i := range out {
-		a, err := archive.Open(t.Context(), archive.Config{URL: url, Shared: true})
+		a, err := archive.Open(t.Context(), archive.Config{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -242,7 +242,6 @@ func (a *App) openHost(ctx context.Context, s config.Settings) (err error) {
 // that are not started before a person trusts them.
 func (a *App) hostConfig(s config.Settings, p config.Paths, models map[string]daemon.Model) (cfg host.Config, untrusted []string, err error) {
 	cfg = s.Host(p, a.env.lookup, a.Log, a.options.Version)
-	cfg.Archive.Shared = shared
 	cfg.Servers, untrusted = s.TrustedServers(a.options.Source, p)
 	return cfg, untrusted, a.addSummarizer(&cfg, s, models)
 }

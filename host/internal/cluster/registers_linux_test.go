@@ -172,7 +172,7 @@ func TestRegisters(t *testing.T) {
 	locks := map[*store.Store]*sharedlock.Lock{}
 	for range 3 {
 		p := newProxy(t, url)
-		a, err := archive.Open(t.Context(), archive.Config{URL: strings.Replace(url, p.to, p.addr(), 1), Shared: true})
+		a, err := archive.Open(t.Context(), archive.Config{URL: strings.Replace(url, p.to, p.addr(), 1)})
 		if err != nil {
 			t.Fatal(err)
 		}

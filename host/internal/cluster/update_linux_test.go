@@ -15,7 +15,7 @@ func TestUpdate(t *testing.T) {
 	if daemons < 2 {
 		t.Skip("make test-cluster runs it")
 	}
-	programs := versions(t, daemons)
+	programs := versions(t)
 	w := newWorld(t, daemons, programs[0])
 	var replaced atomic.Bool
 	asked := make(chan []*turn, 1)

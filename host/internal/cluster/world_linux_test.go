@@ -40,7 +40,7 @@ func newWorld(t *testing.T, daemons int, programs ...string) *world {
 		t.Skip(err)
 	}
 	if len(programs) == 0 {
-		programs = versions(t, daemons) // one daemon each in turn
+		programs = versions(t) // one daemon each in turn
 	}
 	pg, err := pgtest.StartServer()
 	if err != nil {
@@ -62,16 +62,12 @@ func newWorld(t *testing.T, daemons int, programs ...string) *world {
 }
 
 // versions returns the programs to test, which may be several versions.
-func versions(t *testing.T, daemons int) []string {
+func versions(t *testing.T) []string {
 	t.Helper()
 	if list := filepath.SplitList(os.Getenv("WEIR_CLUSTER_PROGRAMS")); len(list) > 0 {
 		return list
 	}
 	program, err := guesttest.Program("../../cmd/weir")
-	if err == nil && daemons > 1 {
-		program = filepath.Join(t.TempDir(), "weir")
-		err = exec.Command("go", "build", "-tags", "weir_shared", "-o", program, "../../cmd/weir").Run()
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,6 @@ func TestDatabaseIsOnlyRead(t *testing.T) {
 	run := func(p config.Paths, then func(*host.Host)) {
 		t.Helper()
 		cfg := e.settings.Host(p, os.LookupEnv, hclog.NewNullLogger(), "")
-		cfg.Archive.Shared = true
 		h, err := host.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)

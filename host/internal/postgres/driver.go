@@ -17,13 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-const (
-	// answerTime is how long connecting may take, and how long the server may be silent,
-	// unless the URL says otherwise (connect_timeout).
-	answerTime = 3 * time.Second
-	// waitTime is how long a process waits for another one that uses the database to end.
-	waitTime = 5 * time.Second
-)
+// answerTime is how long connecting may take, and how long the server may be silent, unless
+// the URL says otherwise (connect_timeout).
+const answerTime = 3 * time.Second
 
 // A Server is a database that a URL names.
 type Server struct {
@@ -34,8 +30,8 @@ type Server struct {
 }
 
 // Open returns the database of a URL, postgres://USER:PASSWORD@HOST/DATABASE. It does not
-// connect yet. Unless shared is true, one process at a time has the connection that writes.
-func Open(url string, readers int, shared bool) (*Server, error) {
+// connect yet.
+func Open(url string, readers int) (*Server, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil || !strings.HasPrefix(url, "postgres://") {
 		// The error of pgx repeats the URL, in which a password may be.
@@ -50,64 +46,21 @@ func Open(url string, readers int, shared bool) (*Server, error) {
 	s := &server{cfg: cfg, silence: cfg.ConnectTimeout}
 	watched := cfg.Copy()
 	watched.DialFunc = s.dial
-	open := func(conns int, writes bool, owner *owner) *sql.DB {
-		db := sql.OpenDB(connector{stdlib.GetConnector(*watched), writes, owner})
+	open := func(conns int, writes bool) *sql.DB {
+		db := sql.OpenDB(connector{stdlib.GetConnector(*watched), writes})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db
 	}
-	own := &owner{}
-	if shared {
-		own = nil
-	}
-	return &Server{open(1, true, own), open(readers, false, nil), open(1, false, nil), cfg}, nil
+	return &Server{open(1, true), open(readers, false), open(1, false), cfg}, nil
 }
 
-var (
-	// ErrURL is the error of a text that names no database.
-	ErrURL = errors.New("the URL is not valid")
-	// ErrInUse is the error of a database that another process writes to.
-	ErrInUse = errors.New("another weir uses the database")
-)
-
-// An owner gives the database to the connection that writes, until that ends: of two
-// processes the second fails, and one whose connection broke fails if another took its
-// place. Only one connection at a time has it.
-type owner struct {
-	// process and since name the server's process of the connection before, which the
-	// server may take for alive after the connection broke here.
-	process int64
-	since   string
-}
-
-func (o *owner) own(ctx context.Context, c *pgx.Conn, process int64, since string) error {
-	for end := time.Now().Add(waitTime); ; {
-		var got bool
-		err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock(hashtextextended('weir ' || coalesce(current_schema(), ''), 0))").Scan(&got)
-		switch {
-		case err != nil:
-			return err
-		case got:
-			o.process, o.since = process, since
-			return nil
-		case time.Now().After(end):
-			return ErrInUse
-		}
-		if _, err := c.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2", o.process, o.since); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(waitTime / 50):
-		}
-	}
-}
+// ErrURL is the error of a text that names no database.
+var ErrURL = errors.New("the URL is not valid")
 
 type connector struct {
 	driver.Connector
 	writes bool
-	owner  *owner // nil: another process may write too
 }
 
 // Connect implements driver.Connector.
@@ -124,16 +77,14 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{Conn: inner, writes: c.writes}, nil
 }
 
-// begin asks for the server's process, which is not that of a pooler, and owns the database.
+// begin asks for the server's process, which is not that of a pooler.
 func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 	limit := "0"
-	if c.writes && c.owner == nil { // a process that is frozen in a transaction keeps the others for no longer
+	if c.writes { // a process that is frozen in a transaction keeps the others for no longer
 		limit = idleAtMost
 	}
 	var process int64
-	var since string
-	if err := conn.QueryRow(ctx, `SELECT pid, backend_start::text, set_config('`+idleLimit+`', $1, false)
-		FROM pg_stat_activity WHERE pid = pg_backend_pid()`, pgx.QueryExecModeExec, limit).Scan(&process, &since, new(string)); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid(), set_config('"+idleLimit+"', $1, false)", pgx.QueryExecModeExec, limit).Scan(&process, new(string)); err != nil {
 		return err
 	}
 	plain := conn.PgConn().Conn()
@@ -143,10 +94,7 @@ func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 	if w, ok := plain.(*watched); ok {
 		w.process.Store(process)
 	}
-	if c.owner == nil {
-		return nil
-	}
-	return c.owner.own(ctx, conn, process, since)
+	return nil
 }
 
 // A conn is a connection that takes the statements of SQLite.
@@ -306,7 +254,7 @@ type Fault int
 // The faults.
 const (
 	Other       Fault = iota
-	Unreachable       // there is no connection, it broke, or another process has the database
+	Unreachable       // there is no connection, or it broke
 	Full              // the disk is full, or the database may not be written
 	Zero              // a statement divided by zero
 )
@@ -333,7 +281,7 @@ func FaultOf(err error) (f Fault, ok bool) {
 	_, unconnected := errors.AsType[*pgconn.ConnectError](err)
 	_, broken := errors.AsType[net.Error](err)
 	_, ofFile := errors.AsType[*fs.PathError](err) // it has the methods of a net.Error in it
-	if unconnected || broken && !ofFile || errors.Is(err, ErrInUse) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
+	if unconnected || broken && !ofFile || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) {
 		return Unreachable, true
 	}
 	return Other, false

@@ -63,7 +63,7 @@ func TestLargeTextOverASlowLink(t *testing.T) {
 		t.Skip(err)
 	}
 	defer stop()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: slowly(t, address), Shared: true},
+	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: slowly(t, address)},
 		sqlite.Schema{Name: "notes", Files: fstest.MapFS{"00001_notes.sql": {Data: []byte("-- +goose Up\nCREATE TABLE notes (text TEXT NOT NULL);\n")}}})
 	if err != nil {
 		t.Fatal(err)

@@ -29,8 +29,6 @@ type Options struct {
 	// ReadOnly opens a database of a URL beside the process that writes to it. Its tables
 	// must be up to date.
 	ReadOnly bool
-	// Shared opens a database of a URL that other processes write to as well.
-	Shared bool
 	// Logger receives warnings; nil discards them.
 	Logger hclog.Logger
 	// Faults are for tests; the zero value is normal operation.
@@ -56,7 +54,6 @@ type DB struct {
 	beside *sql.DB
 	queue  commitQueue
 	wakes  wakes
-	shared bool // other processes write to the database, too
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close

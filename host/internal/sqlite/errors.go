@@ -36,8 +36,7 @@ var (
 	// daemon has taken over.
 	ErrFenced = msg.Errorf("another daemon has taken over")
 
-	errInUse = msg.Errorf("%w: another weir writes to it; give each its own database, or its own search_path", ErrUnreachable)
-	errURL   = msg.Errorf("[store] url is not valid, or its variable is not set; write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	errURL = msg.Errorf("[store] url is not valid, or its variable is not set; write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 )
 
 // Wrap returns err with the action that failed, and with one of this package's
@@ -88,9 +87,6 @@ func classify(err error) error {
 	if fault, ok := postgres.FaultOf(err); ok {
 		switch fault {
 		case postgres.Unreachable:
-			if errors.Is(err, postgres.ErrInUse) {
-				return errInUse
-			}
 			return msg.Errorf("%w: %v", ErrUnreachable, err)
 		case postgres.Zero:
 			return ErrFenced

@@ -21,12 +21,11 @@ const (
 // date.
 func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) (err error) {
 	db.kind = inPostgres
-	server, err := postgres.Open(o.URL, readers, o.Shared)
+	server, err := postgres.Open(o.URL, readers)
 	if err != nil {
 		return errURL
 	}
 	db.write, db.read, db.beside = server.Write, server.Read, server.Beside
-	db.shared = o.Shared
 	for _, s := range schemas {
 		if o.ReadOnly {
 			err = s.current(ctx, db)
@@ -37,7 +36,7 @@ func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) 
 			return err
 		}
 	}
-	if o.ReadOnly || !o.Shared {
+	if o.ReadOnly {
 		return nil
 	}
 	db.wakes.listen = server.Listen
@@ -90,12 +89,10 @@ func (db *DB) Ping(ctx context.Context) error {
 	return Wrap(ctx, "opening the archive", db.read.PingContext(ctx))
 }
 
-// InPostgres reports whether the tables are in a PostgreSQL database. A text for one of its
+// InPostgres reports whether the tables are in a PostgreSQL database, to which other processes
+// may write. A text for one of its
 // BYTEA columns must be given as bytes that are not nil.
 func (db *DB) InPostgres() bool { return db.kind == inPostgres }
-
-// Shared reports whether the database was opened as one that other processes write to.
-func (db *DB) Shared() bool { return db.shared }
 
 // Contains returns the condition that a column contains the text of a parameter, whatever
 // the case of ASCII letters.

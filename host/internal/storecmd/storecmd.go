@@ -149,14 +149,17 @@ func idle(ctx context.Context, source, target *sqlite.DB, apart bool) error {
 	if !db.InPostgres() {
 		db = target
 	}
-	var runs, daemons int
+	var runs, killed, daemons int
 	if err := db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM runs WHERE state <> 'ended'), (SELECT count(*) FROM daemons WHERE expires_at > clock_timestamp())").Scan(&runs, &daemons); err != nil {
+		return err
+	}
+	if err := source.QueryRowContext(ctx, "SELECT count(DISTINCT conversation_id) FROM turn_steps").Scan(&killed); err != nil {
 		return err
 	}
 	if daemons > 0 && !apart {
 		return msg.Problemf(msg.Storage, "stop all of its daemons; one that was killed counts for three seconds", "a daemon uses the database")
 	}
-	if runs > 0 {
+	if runs += killed; runs > 0 {
 		return msg.Problemf(msg.Storage, "stop the daemons when they have ended; a daemon that starts ends those of one that is gone", "%d answers are under way, and the copy would not have them", runs)
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestCopyOfWhatIsUnderWay(t *testing.T) {
 	if url == "" {
 		t.Skip("PostgreSQL only")
 	}
-	a, err := archive.Open(t.Context(), archive.Config{URL: url, Shared: true})
+	a, err := archive.Open(t.Context(), archive.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestCopyOfWhatIsUnderWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url, Shared: true}, archive.Schema(), store.Schema())
+	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url}, archive.Schema(), store.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +100,19 @@ func TestCopyOfWhatIsUnderWay(t *testing.T) {
 	if err := c.Copy(t.Context(), url, filepath.Join(dir, "other.db")); err == nil || !strings.Contains(err.Error(), "1 answers are under way") {
 		t.Error(err)
 	}
+
+	file, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, "archive.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.ExecContext(t.Context(), `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES ('c', 'ann', '', '', 1, 1);
+		INSERT INTO turn_steps (conversation_id, seq, body) VALUES ('c', 1, '{}'), ('c', 2, '{}')`)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Copy(t.Context(), dir, pgtest.URL(t)); err == nil || !strings.Contains(err.Error(), "1 answers are under way") {
+		t.Error("a killed daemon's answer:", err)
+	}
 }
 
 // A copy of a shared database has what is approved there, in place of an older weir.lock, and
@@ -123,7 +136,7 @@ func TestCopyHasTheLock(t *testing.T) {
 		return l
 	}
 	data, digest := t.TempDir(), strings.Repeat("a", 64)
-	shared := open(sqlite.Options{URL: url, Shared: true}, t.TempDir())
+	shared := open(sqlite.Options{URL: url}, t.TempDir())
 	lock, err := shared.Load()
 	if err != nil {
 		t.Fatal(err)

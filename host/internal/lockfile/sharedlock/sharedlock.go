@@ -68,7 +68,7 @@ func Schema() sqlite.Schema {
 }
 
 // Open returns the lock of a file, whose copies are in the folder copies; empty: beside the
-// file. It is that of the database if others share it. Without a file it returns nil.
+// file. In PostgreSQL it is that of the database. Without a file it returns nil.
 func Open(ctx context.Context, db *sqlite.DB, file, copies string, log hclog.Logger) (*Lock, error) {
 	if file == "" {
 		return nil, nil
@@ -77,9 +77,7 @@ func Open(ctx context.Context, db *sqlite.DB, file, copies string, log hclog.Log
 	if !db.InPostgres() {
 		return l, l.adopt(ctx, db)
 	}
-	if db.Shared() {
-		l.db = db
-	}
+	l.db = db
 	return l, db.Migrate(ctx, Schema())
 }
 

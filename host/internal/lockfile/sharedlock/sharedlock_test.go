@@ -33,7 +33,7 @@ func machines(t *testing.T) func() *Lock {
 	}
 	return func() *Lock {
 		t.Helper()
-		db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url, Shared: true})
+		db, err := sqlite.Open(t.Context(), sqlite.Options{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}

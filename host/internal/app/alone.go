@@ -1,5 +1,0 @@
-//go:build !weir_shared
-
-package app
-
-const shared = false
