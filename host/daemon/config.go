@@ -83,6 +83,9 @@ type Config struct {
 	MCP MCP
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.
 	MaxTurns int
+	// Lease is a file that only processes use of which one at a time runs; see lease.Config.
+	// Empty: there is none.
+	Lease string
 	// Tracing says what spans are made; the zero value: none.
 	Tracing telemetry.Tracing
 	Version string

@@ -132,11 +132,12 @@ func New(cfg Config) (*Daemon, error) {
 	var table *store.Store
 	if d.store.Shared() {
 		table = d.store
-		d.leases = lease.New(lease.Config{Store: d.store, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run, release func()) {
+		d.leases = lease.New(lease.Config{Store: d.store, File: cfg.Lease, Version: cfg.Version, Logger: d.log, TakeOver: func(r store.Run, release func()) {
 			if err := d.chat.takeOver(context.Background(), r, release); err != nil {
 				d.log.Error("a turn of a daemon that is gone cannot go on", "turn", r.Turn, "error", err)
 			}
 		}})
+		d.meter.Daemon = d.leases.ID
 	}
 	d.turns = turns.New(turns.Config{
 		Host: cfg.Host, Scripts: d.scripts, Store: d.store, Setup: d.current, Admission: d.admission, Meter: d.meter, Leases: d.leases, Metrics: d.metrics, Known: d.knows,

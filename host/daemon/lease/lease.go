@@ -9,6 +9,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -31,15 +32,19 @@ type Config struct {
 	// TakeOver goes on with a turn of a daemon that is dead, in the background. The turn is held
 	// until it calls release, or Hold for it.
 	TakeOver func(r store.Run, release func())
-	Version  string
-	Logger   hclog.Logger
+	// File keeps the ID for the next process that uses it, after this one has ended, also by
+	// being killed: its turns need not wait. Empty: there is none.
+	File    string
+	Version string
+	Logger  hclog.Logger
 }
 
 // A Keeper holds the turns that its daemon owns. It is safe for concurrent use.
 type Keeper struct {
 	config Config
 	end    context.CancelFunc
-	over   sync.WaitGroup // the goroutine of Start
+	over   sync.WaitGroup // the goroutines of Start
+	takes  chan struct{}  // receives when turns may be taken over
 
 	mu     sync.Mutex // guards what follows
 	id     string
@@ -57,7 +62,7 @@ type hold struct {
 
 // New returns a Keeper. It owns nothing until Start.
 func New(c Config) *Keeper {
-	return &Keeper{config: c, id: uuid.NewString(), held: map[string]*hold{}, unheld: map[string]bool{}}
+	return &Keeper{config: c, id: uuid.NewString(), held: map[string]*hold{}, unheld: map[string]bool{}, takes: make(chan struct{}, 1)}
 }
 
 // ID returns the name by which the daemon owns turns now.
@@ -85,7 +90,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	k.over.Go(func() {
 		defer stop()
 		dropped := time.Now()
-		k.every(ctx, claimEvery, wake, func(ctx context.Context) error {
+		k.every(ctx, claimEvery, k.takes, func(ctx context.Context) error {
 			err := k.claim(ctx)
 			if err == nil && time.Since(dropped) > dropEvery {
 				dropped = time.Now()
@@ -124,6 +129,10 @@ func (k *Keeper) TakeOver(on bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.claims = on
+	select {
+	case k.takes <- struct{}{}:
+	default:
+	}
 }
 
 // Stop leaves the other daemons: they take over what this one still owns.
@@ -154,10 +163,19 @@ func (k *Keeper) Hold(turn string, cancel func(error), asked func()) (release fu
 }
 
 func (k *Keeper) join(ctx context.Context) error {
-	err := k.config.Store.Join(ctx, k.ID(), k.config.Version)
+	id, earlier := k.ID(), []byte(nil)
+	if k.config.File != "" {
+		earlier, _ = os.ReadFile(k.config.File) // without it the turns wait
+	}
+	err := k.config.Store.Join(ctx, id, k.config.Version, string(earlier))
 	k.mu.Lock()
 	k.joined = err == nil
 	k.mu.Unlock()
+	if k.config.File != "" && err == nil {
+		if err := os.WriteFile(k.config.File, []byte(id), 0o600); err != nil {
+			k.config.Logger.Warn("turns of this daemon wait some seconds if it is killed and started again", "error", err)
+		}
+	}
 	return err
 }
 

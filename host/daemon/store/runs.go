@@ -254,9 +254,10 @@ func (s *Store) Abandon(ctx context.Context, owner, turn string) error {
 // aliveFor is how long a daemon counts as alive after it said so.
 const aliveFor = "interval '3 seconds'"
 
-// Join makes a daemon one of those that live.
-func (s *Store) Join(ctx context.Context, id, version string) error {
-	_, err := s.db.Beside(ctx, "INSERT INTO daemons (id, version, expires_at) VALUES (?, ?, clock_timestamp() + "+aliveFor+")", id, version)
+// Join makes a daemon one of those that live. The earlier one is dead, and so are requests whose ids begin with its own.
+func (s *Store) Join(ctx context.Context, id, version, earlier string) error {
+	_, err := s.db.Beside(ctx, "WITH requests AS (DELETE FROM usage_running WHERE ?3 <> '' AND starts_with(id, ?3)), old AS (UPDATE daemons SET expires_at = clock_timestamp() WHERE id = ?3)"+
+		" INSERT INTO daemons (id, version, expires_at) VALUES (?1, ?2, clock_timestamp() + "+aliveFor+")", id, version, earlier)
 	return wrap(ctx, "joining the other daemons", err)
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
@@ -35,6 +34,9 @@ type Store interface {
 // A Meter counts what principals use and rejects requests that exceed their quotas. It
 // is safe for concurrent use. Counts are written within writeDelay, and by Flush.
 type Meter struct {
+	// Daemon returns what the ids of requests begin with where several daemons share the store.
+	Daemon func() string
+
 	store Store
 	now   func() time.Time
 	log   hclog.Logger
@@ -193,7 +195,7 @@ func (m *Meter) Begin(ctx context.Context, a Account) (*Request, error) {
 func (m *Meter) GoOn(ctx context.Context, a Account) (*Request, error) {
 	id := ""
 	if m.isShared(a) {
-		id = uuid.NewString()
+		id = m.newID()
 		if err := m.store.Admit(ctx, id, a.Principal, func(_ time.Time, _ int, recent []time.Time) ([]time.Time, error) { return recent, nil }); err != nil {
 			return nil, err
 		}

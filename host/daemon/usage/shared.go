@@ -102,9 +102,17 @@ func (m *Meter) sharedUse(ctx context.Context, a Account) (now time.Time, u used
 	return now, u, err
 }
 
+// newID returns the id of a request.
+func (m *Meter) newID() string {
+	if m.Daemon == nil {
+		return uuid.NewString()
+	}
+	return m.Daemon() + " " + uuid.NewString()
+}
+
 // beginShared is Begin for an account whose quota other daemons check, too.
 func (m *Meter) beginShared(ctx context.Context, a Account, bytes int64, freeAt time.Time) (r *Request, err error) {
-	id := uuid.NewString()
+	id := m.newID()
 	now := m.now()
 	refused := false
 	err = m.store.Admit(ctx, id, a.Principal, func(at time.Time, running int, recent []time.Time) ([]time.Time, error) {

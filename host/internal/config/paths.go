@@ -71,7 +71,7 @@ func (o Source) Paths() (Paths, error) {
 // token, results of other conversations and compiled code. The whole data folder is
 // hidden unless it contains the current folder or the configuration.
 func (p Paths) Hidden() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
+	files := []string{p.Token, p.Address, p.Lock, p.Lock + ".daemon", p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
 		files = append(files, dotenv.File(p.Config), dotenv.File(p.Config)+dotenv.Local)
 	}
