@@ -219,6 +219,21 @@ func TestTwoDaemonsAskMCPClients(t *testing.T) {
 	if !there(t, filepath.Join(work, "a.txt")) || there(t, filepath.Join(work, "b.txt")) {
 		t.Error("the answers came to other calls")
 	}
+	// An answer is handed on however much comes with it, but not one that is long itself.
+	third, fromA := ask(a, 5, "d.txt")
+	long := strings.Repeat("x", 1<<17)
+	accept := `{"jsonrpc":"2.0","id":` + third + `,"result":{"action":"accept","content":{"answer":"once"}`
+	if r := post(b, session, accept+`,"_meta":{"long":"`+long+`"}}}`); r.StatusCode != 413 {
+		t.Errorf("a long answer: %d", r.StatusCode)
+	}
+	if r := post(b, session, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":{"_meta":{"long":"`+long+`"}}}`); r.StatusCode != 202 {
+		t.Errorf("a long message: %d", r.StatusCode)
+	}
+	post(b, session, "["+accept+`}},{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":{"_meta":{"long":"`+long+`"}}}]`)
+	until(fromA, `"id":5`)
+	if !there(t, filepath.Join(work, "d.txt")) {
+		t.Error("an answer with a long message did not come")
+	}
 	_, waits := ask(a, 4, "c.txt")
 	if r := post(b, session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`); r.StatusCode != 202 {
 		t.Errorf("%d", r.StatusCode)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/store"
 )
@@ -30,6 +31,9 @@ type envelope struct {
 
 const cancelled = "notifications/cancelled"
 
+// maxHanded bounds a message that one daemon hands on to another, in bytes.
+const maxHanded = 64 << 10
+
 // receive takes from a message what is for other daemons, and returns the rest, or nil if
 // nothing is left.
 func (l *relay) receive(ctx context.Context, principal, session string, body []byte) ([]byte, error) {
@@ -42,6 +46,8 @@ func (l *relay) receive(ctx context.Context, principal, session string, body []b
 	for _, m := range batch {
 		to, own, addressed := l.address(m)
 		switch {
+		case addressed && len(own) > maxHanded:
+			return nil, api.Problemf(http.StatusRequestEntityTooLarge, "too_large", "", "the body is longer than %d bytes", maxHanded)
 		case addressed && to == l.self:
 			m = own
 		case addressed:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -83,9 +84,9 @@ func (s *sharedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *h
 func (s *sharedSessions) relayed(principal, id string, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		var body bytes.Buffer
-		_, _ = io.CopyN(&body, r.Body, maxHello) // the server reads the rest, or the error
+		_, _ = io.CopyN(&body, r.Body, mcpserver.MaxMessage) // the server reads the rest, or the error
 		b := body.Bytes()
-		if len(b) < maxHello {
+		if len(b) < mcpserver.MaxMessage {
 			var err error
 			if b, err = s.relay.receive(r.Context(), principal, id, b); err != nil {
 				return err

@@ -140,7 +140,7 @@ func (u *user) serve(ctx context.Context, m message) []byte {
 
 // read reads a request's body; false: it was refused.
 func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):

@@ -111,8 +111,8 @@ const (
 	DefaultIdle        = 30 * time.Minute
 )
 
-// maxMessage bounds one message of a client, in bytes.
-const maxMessage = 8 << 20
+// MaxMessage bounds one message of a client, in bytes.
+const MaxMessage = 8 << 20
 
 // MaxBatch bounds the messages that a client sends as one: each needs up to 100 KiB
 // while the SDK answers it.

@@ -46,7 +46,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 	toSDK, passed := io.Pipe()
 	defer passed.Close()
 	st.sdk = passed
-	sdk, err := u.sdk.Connect(ctx, &mcp.IOTransport{Reader: toSDK, Writer: answers{st}, MaxLineLength: maxMessage}, nil)
+	sdk, err := u.sdk.Connect(ctx, &mcp.IOTransport{Reader: toSDK, Writer: answers{st}, MaxLineLength: MaxMessage}, nil)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (a answers) Close() error { return nil }
 func (st *stream) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := lines.Read(r, maxMessage)
+		line, err := lines.Read(r, MaxMessage)
 		switch {
 		case errors.Is(err, lines.ErrLong):
 			st.out.line(failure("null", jsonrpc.CodeInvalidRequest, "the message is too long"))

@@ -68,10 +68,10 @@ func newUser(s *Server, principal string) *user {
 	same := func(*http.Request) *mcp.Server { return u.sdk }
 	// Host and Origin have been checked before, by the daemon's own rules.
 	u.stateful = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
-		Logger: silent, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true,
+		Logger: silent, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true,
 	})
 	u.stateless = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
-		Logger: silent, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true, Stateless: true, PropagateRequestCancellation: true,
+		Logger: silent, MaxRequestBodyBytes: MaxMessage, DisableLocalhostProtection: true, Stateless: true, PropagateRequestCancellation: true,
 	})
 	return u
 }

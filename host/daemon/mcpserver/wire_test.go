@@ -127,7 +127,7 @@ func TestPlainCallIsJSON(t *testing.T) {
 	if r := b.post("me", map[string]string{sessionHeader: "none"}, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo"}}`); r.StatusCode != 404 {
 		t.Errorf("an unknown session: %d", r.StatusCode)
 	}
-	if r := b.post("me", session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+strings.Repeat("x", maxMessage)+`"}}}`); r.StatusCode != 413 {
+	if r := b.post("me", session, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+strings.Repeat("x", MaxMessage)+`"}}}`); r.StatusCode != 413 {
 		t.Errorf("a message that is too long: %d", r.StatusCode)
 	}
 }
@@ -294,7 +294,7 @@ func TestStreamAnswersBeforeItEnds(t *testing.T) {
 
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait","arguments":{"millis":50},"_meta":{"progressToken":1}}}
 no json
-{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", maxMessage) + `"}}}
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", MaxMessage) + `"}}}
 {"jsonrpc":"2.0","id":5,"method":"tools/list"}`)
 	all := strings.Join(got, "\n")
 	for _, want := range []string{`"id":1,"result"`, `"id":2,"result":{"content":[{"type":"text","text":"waited"}]}`, `"id":3,"result"`, `-32700`, `too long`, `"id":5,"result"`, `notifications/progress`} {
