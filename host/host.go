@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.reload(ctx); err != nil {
 		return h, err
 	}
-	h.calls.Go(func() { h.lock.Follow(h.closing, func() { _ = h.reload(h.closing) }) })
+	h.calls.Go(func() { h.lock.Follow(h.closing, h.revision, func() { _ = h.reload(h.closing) }) })
 	if cfg.PrecompileDelay > 0 && engines.HasWorkers() {
 		go h.precompile()
 	}
@@ -197,10 +197,7 @@ func (h *Host) release() error {
 	if h.archive != nil {
 		errs = append(errs, h.archive.Close())
 	}
-	if h.temp != "" {
-		errs = append(errs, os.RemoveAll(h.temp))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, os.RemoveAll(h.temp))...) // of an empty name: nothing
 }
 
 // enter starts a call, unless the Host is closed. The returned context ends with the

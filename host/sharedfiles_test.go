@@ -1,11 +1,14 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/registry"
 )
 
 // A machine that only follows has no more copies than the one that approves.
@@ -50,4 +53,36 @@ func TestMachinesKeepWhatIsAway(t *testing.T) {
 	if p := info(t, a, "a"); p.Pending != nil {
 		t.Errorf("%+v", p.Pending)
 	}
+}
+
+// A person who leaves while their change is put in force changes nothing of it: the machine
+// serves what all serve.
+func TestMachinesServeWhatWasSaid(t *testing.T) {
+	open, dir := machines(t), t.TempDir()
+	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+	a, b := open(dir, nil), open(t.TempDir(), nil)
+	agree(t, a, "a")
+	soon(t, b, "a", generation(1))
+	ctx, leave := context.WithCancel(t.Context())
+	if err := b.update(ctx, func(ctx context.Context, snap *registry.Snapshot, l *lockfile.Lock) error {
+		leave()
+		return b.catalog.Disable("a", "page")(ctx, snap, l)
+	}, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	soon(t, a, "a", "")
+	soon(t, b, "a", "")
+	if err := a.Enable(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, b, "a", generation(1))
+	b.reloading.Lock() // what another one said is read, for example for a review, before it is in force
+	if err := a.Disable(t.Context(), "a", "page"); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.lock.Load(); err != nil {
+		t.Error(err)
+	}
+	b.reloading.Unlock()
+	soon(t, b, "a", "")
 }

@@ -35,6 +35,7 @@ type snapshot struct {
 	similar map[string]string // the tools' names by registry.Likeness
 	names   []string          // of tools, sorted
 	modules map[runner.Key]*runner.Module
+	lock    string // its revision
 }
 
 // A pluginEntry is a plugin with its modules.
@@ -80,6 +81,8 @@ type source interface {
 	Refusal() error
 }
 
+func (h *Host) revision() string { return h.current.Load().lock }
+
 // newTool returns a tool with its effective limits and no permissions yet. guest is
 // the default memory of its guest; 0: it has none.
 func (h *Host) newTool(spec tool.Spec, plugin string, guest tool.Bytes) *boundTool {
@@ -95,7 +98,7 @@ func (h *Host) newTool(spec tool.Spec, plugin string, guest tool.Bytes) *boundTo
 // newSnapshot returns what runs under the settings, the lock file and a decision about
 // the scanned plugins. It takes modules and rate limiters from old; old may be nil.
 func (h *Host) newSnapshot(d *catalog.Decision, old *snapshot) *snapshot {
-	s := &snapshot{scan: d.Snapshot, tools: map[string]*boundTool{}, similar: map[string]string{}, modules: map[runner.Key]*runner.Module{}}
+	s := &snapshot{scan: d.Snapshot, lock: d.Revision, tools: map[string]*boundTool{}, similar: map[string]string{}, modules: map[runner.Key]*runner.Module{}}
 	for _, r := range d.Refused {
 		info := catalog.InvalidInfo(r)
 		if h.unlisted(r) != nil {

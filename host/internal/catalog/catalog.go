@@ -55,6 +55,8 @@ type Decision struct {
 	Entries  []*Entry
 	// Refused are the invalid plugins that no approved version replaces.
 	Refused []registry.Refusal
+	// Revision is that of the lock.
+	Revision string
 }
 
 // TrustOf returns the trust of a folder.
@@ -90,6 +92,7 @@ func (c *Catalog) decideAll(ctx context.Context, snap *registry.Snapshot) (d *De
 		d.Entries = append(d.Entries, c.decide(ctx, lock, pl))
 	}
 	again = c.approveAll(ctx, lock, d)
+	d.Revision = lock.Revision
 	c.addMissing(ctx, lock, d)
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return a.approvedAt().Compare(b.approvedAt()) })
 	return d, again

@@ -51,6 +51,7 @@ type Lock struct {
 
 	mu      sync.Mutex      // guards what follows
 	version string          // of body; empty: there is none
+	unread  bool            // body cannot be decoded
 	body    string          // the row as it was read last
 	aside   bool            // the local file was set aside, or there was none
 	stays   bool            // the local file could not be renamed, and does not count
@@ -224,7 +225,7 @@ func (l *Lock) Load() (*lockfile.Lock, error) {
 		l.follow(version, body)
 	}
 	lock, err := l.Decode([]byte(l.body))
-	if err == nil {
+	if l.unread = err != nil; err == nil {
 		lock.Revision = l.version
 		if changed {
 			l.RemoveUnused(lock)
@@ -291,8 +292,9 @@ func (l *Lock) Save(lock *lockfile.Lock) error {
 	return nil
 }
 
-// Follow calls changed whenever another daemon has changed the lock, until ctx ends.
-func (l *Lock) Follow(ctx context.Context, changed func()) {
+// Follow calls changed whenever the lock is not the one in force, of which served returns the
+// Revision, until ctx ends. What was loaded may not have come into force.
+func (l *Lock) Follow(ctx context.Context, served func() string, changed func()) {
 	if l == nil || l.db == nil || l.reads {
 		return
 	}
@@ -319,8 +321,9 @@ func (l *Lock) Follow(ctx context.Context, changed func()) {
 		}
 		var version string
 		err := l.db.QueryRowContext(ctx, "SELECT version FROM plugin_lock").Scan(&version)
+		current := served()
 		l.mu.Lock()
-		again, stays := err == nil && version != l.version, l.stays
+		again, stays := err == nil && (version != l.version || version != current && !l.unread), l.stays
 		l.mu.Unlock()
 		if !stays && errors.Is(err, sql.ErrNoRows) && time.Since(tried) > patience {
 			_, err := os.Stat(l.File) // what the others did not get at the start

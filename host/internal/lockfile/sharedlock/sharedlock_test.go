@@ -304,16 +304,25 @@ func TestFileThatCannotBeRenamed(t *testing.T) {
 	has(again(), "older")
 }
 
-// follow counts how often Follow calls.
+// follow counts how often Follow calls, of a lock that is in force when it is loaded.
 func follow(t *testing.T, l *Lock, changed func()) *atomic.Int32 {
 	ctx, cancel := context.WithCancel(t.Context())
 	done, calls := make(chan struct{}), new(atomic.Int32)
 	go func() {
 		defer close(done)
-		l.Follow(ctx, func() { calls.Add(1); changed() })
+		l.Follow(ctx, func() string { return l.loaded() }, func() { calls.Add(1); changed() })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return calls
+}
+
+func (l *Lock) loaded() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unread {
+		return ""
+	}
+	return l.version
 }
 
 // A row of a newer weir, and files that come slowly, cause no scan each second.
