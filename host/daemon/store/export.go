@@ -254,3 +254,9 @@ func bodyOf(m Message) json.RawMessage {
 	quoted, _ := json.Marshal(string(m.Body)) // never fails for a string
 	return quoted
 }
+
+// EachResult calls f for the results of a conversation, oldest first, with their texts
+// if whole is true. See archive.SQLite.Each.
+func (s *Store) EachResult(ctx context.Context, sc archive.Scope, whole bool, f func(archive.Entry) error) error {
+	return s.results.Each(ctx, sc, whole, f)
+}

@@ -9,10 +9,12 @@ import (
 
 // setFingerprints replaces the fingerprints of a conversation: short texts by which
 // FindByFingerprint finds it without its id. Empty texts are left out; the list may be
-// empty.
-func (s *Store) setFingerprints(b *sqlite.Batch, sc archive.Scope, fingerprints []string) error {
-	if err := b.Run(s.deleteFingerprints, sc.Conversation); err != nil {
-		return err
+// empty. After its first turn a conversation has none yet.
+func (s *Store) setFingerprints(b *sqlite.Batch, sc archive.Scope, first bool, fingerprints []string) error {
+	if !first {
+		if err := b.Run(s.deleteFingerprints, sc.Conversation); err != nil {
+			return err
+		}
 	}
 	for _, f := range fingerprints {
 		if f == "" {

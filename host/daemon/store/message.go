@@ -38,7 +38,7 @@ func (s *Store) replace(b *sqlite.Batch, conversation string, last, from int, ms
 	case from == 0:
 		from = last + 1
 	case from < 0 || from > last+1:
-		return noMessage(from, last)
+		return msg.Errorf("message %d does not exist; the last is %d", from, last)
 	case from <= last:
 		if err := b.Run(s.deleteMessages, conversation, from); err != nil {
 			return err
@@ -49,22 +49,16 @@ func (s *Store) replace(b *sqlite.Batch, conversation string, last, from int, ms
 
 // insert inserts messages from number first on.
 func (s *Store) insert(b *sqlite.Batch, conversation string, first int, msgs []Message, now time.Time) error {
+	args := make([]any, 0, 9*len(msgs))
 	for i := range msgs {
 		m := &msgs[i]
 		m.Seq = first + i
 		if m.Created = sqlite.Truncate(m.Created); m.Created.IsZero() {
 			m.Created = now
 		}
-		if err := b.Run(s.insertMessage, conversation, m.Seq, m.Turn, m.Role, m.Model, m.Created.UnixMilli(), m.Content, m.Thinking, string(m.Body)); err != nil {
-			return err
-		}
+		args = append(args, conversation, m.Seq, m.Turn, m.Role, m.Model, m.Created.UnixMilli(), m.Content, m.Thinking, string(m.Body))
 	}
-	return nil
-}
-
-// noMessage returns the error of a message number that a conversation does not have.
-func noMessage(from, last int) error {
-	return msg.Errorf("message %d does not exist; the last is %d", from, last)
+	return b.Insert(s.insertMessages, args...)
 }
 
 func messageBytes(msgs []Message) int {

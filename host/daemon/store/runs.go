@@ -49,9 +49,9 @@ type Run struct {
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
-	conversation, touch, dropAll, wake      *sqlite.Statement
-	unused                                  *sqlite.Statement // deletes a conversation without anything
-	guardDrop, guardEnd                     *sqlite.Statement // guard, and then drop, or end and wake
+	conversation, touch, wake, unused       *sqlite.Statement // unused deletes a conversation without anything
+	guardDrop, guardDropAll                 *sqlite.Statement // guard, and then drop, without or with what belongs to it
+	guardEnd, guardStep                     *sqlite.Statement // guard, and then end and wake, or step
 }
 
 func (s *Store) prepareRuns(ctx context.Context) error {
@@ -75,12 +75,13 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.unused: `DELETE FROM conversations WHERE id = ?1 AND NOT EXISTS (SELECT FROM messages WHERE conversation_id = ?1) AND NOT EXISTS
 			(SELECT FROM tool_result_archive WHERE conversation_id = ?1) AND NOT EXISTS (SELECT FROM tool_calls WHERE conversation_id = ?1)
 			AND NOT EXISTS (SELECT FROM scripts WHERE conversation_id = ?1)`,
-		&s.runs.dropAll: `WITH steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1),
-			events AS (DELETE FROM run_events WHERE turn_id = ?1) DELETE FROM runs WHERE turn_id = ?1`,
+		&s.runs.guardDropAll: `WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1), steps AS (DELETE FROM run_steps WHERE turn_id = ?1),
+			calls AS (DELETE FROM run_calls WHERE turn_id = ?1), events AS (DELETE FROM run_events WHERE turn_id = ?1) SELECT 1 / count(*) FROM done`,
 		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1) SELECT 1 / count(*) FROM done",
 		&s.runs.guardEnd: `WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
 			RETURNING ` + elsewhere + ` AS elsewhere) SELECT 1 / count(*), count(CASE WHEN elsewhere THEN CAST(` + strings.TrimPrefix(sqlite.Notify, "SELECT ") + ` AS text) END) FROM done`,
-		&s.runs.step:   "INSERT INTO run_steps (turn_id, seq, body) VALUES (?, ?, ?) ON CONFLICT (turn_id, seq) DO UPDATE SET body = excluded.body",
+		&s.runs.guardStep: `INSERT INTO run_steps (turn_id, seq, body) SELECT ?1, ?3 / count(*), ?4 FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
+			ON CONFLICT (turn_id, seq) DO UPDATE SET body = excluded.body`,
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
 		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND " + elsewhere,
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -106,13 +107,17 @@ func (s *Store) begin(b *sqlite.Batch, c Conversation, r *Run, owner string) err
 // Step stores how far a turn is. It may be tried again with the same number. ctx must be
 // Fenced, as those of all functions below that write to a turn.
 func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) error {
-	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) error {
+	if s.Shared() {
+		ctx = sqlite.Merged(ctx, s.runs.guardStep, number, string(body))
+	}
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) (err error) {
 		if number == 1 && !s.Shared() { // the end of an earlier turn could not be stored
-			if err := b.Run(s.runs.drop, turn); err != nil {
-				return err
-			}
+			err = b.Run(s.runs.drop, turn)
 		}
-		return b.Run(s.runs.step, turn, number, string(body))
+		if err == nil && !s.Shared() {
+			err = b.Run(s.runs.step, turn, number, string(body))
+		}
+		return err
 	}))
 }
 

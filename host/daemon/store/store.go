@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
@@ -42,7 +43,8 @@ type Store struct {
 	db      *sqlite.DB
 
 	insertConversation, touchConversation, renameConversation *sqlite.Statement
-	deleteMessages, insertMessage                             *sqlite.Statement
+	deleteMessages                                            *sqlite.Statement
+	insertMessages                                            sqlite.Inserts
 	insertCall, insertCalls                                   *sqlite.Statement
 	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
 	addDay, addCost, setRecent                                *sqlite.Statement
@@ -51,6 +53,7 @@ type Store struct {
 	messages                                                  *sql.Stmt
 	runs                                                      runStatements
 
+	traces    atomic.Int64  // that were stored
 	approvals signal.Signal // of changes of their table, where it is shared
 }
 
@@ -75,10 +78,8 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 			RETURNING (SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)`,
 		&s.renameConversation: "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?",
 		&s.deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
-		&s.insertMessage: `INSERT INTO messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&s.insertCall:  insertCallSQL(),
-		&s.insertCalls: insertCallsSQL("?", callsPerStatement),
+		&s.insertCall:         insertCallSQL(),
+		&s.insertCalls:        insertCallsSQL("?", callsPerStatement),
 		&s.insertTurn: `INSERT INTO turns (conversation_id, turn, model, reason, created_at, duration_us, prompt_tokens, completion_tokens,
 			cached_prompt_tokens, cache_write_tokens, cost, currency) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&s.insertTrace:     "INSERT INTO traces (conversation_id, turn, created_at, body) VALUES (?, ?, ?, ?)",
@@ -92,6 +93,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 		&s.deleteFingerprints: "DELETE FROM conversation_fingerprints WHERE conversation_id = ?",
 		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 	})
+	if err == nil {
+		s.insertMessages, err = s.db.PrepareInserts(ctx, "messages (conversation_id, seq, turn, role, model, created_at, content, thinking, body)", 9)
+	}
 	if err == nil && s.Shared() {
 		s.db.Wake(approvalsKind, func(string) { s.approvals.Send() })
 		err = s.prepareShared(ctx)

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxTraces is the number of traces that are kept, of all conversations together.
-// The oldest are deleted.
+// The oldest are deleted, a few at once; until then nobody reads them any more.
 const MaxTraces = 1000
 
 // DefaultTraces is the number of traces that a list has by default.
@@ -33,11 +33,14 @@ func (s *Store) trace(b *sqlite.Batch, sc archive.Scope, t Trace, now time.Time)
 	if err := b.Run(s.insertTrace, sc.Conversation, t.Turn, t.Created.UnixMilli(), string(t.Body)); err != nil {
 		return err
 	}
+	if s.traces.Add(1)%32 != 1 {
+		return nil
+	}
 	return b.Run(s.deleteOldTraces, MaxTraces)
 }
 
 const traceSQL = `SELECT t.id, c.principal, t.conversation_id, t.turn, t.created_at, t.body
-	FROM traces t JOIN conversations c ON c.id = t.conversation_id WHERE c.principal = ?`
+	FROM traces t JOIN conversations c ON c.id = t.conversation_id WHERE t.id > (SELECT max(id) FROM traces) - ? AND c.principal = ?`
 
 // Traces returns the traces of a conversation, newest first. A Scope without a
 // conversation selects all of the principal's. limit 0: DefaultTraces; negative: all.
@@ -46,7 +49,7 @@ func (s *Store) Traces(ctx context.Context, sc archive.Scope, limit int) (list [
 		limit = DefaultTraces
 	}
 	err = s.db.Each(ctx, traceSQL+" AND (t.conversation_id = ? OR ?) ORDER BY t.id DESC LIMIT ?",
-		[]any{sc.Principal, sc.Conversation, sc.Conversation == "", sqlite.Limit(limit)}, func(row sqlite.Row) error {
+		[]any{MaxTraces, sc.Principal, sc.Conversation, sc.Conversation == "", sqlite.Limit(limit)}, func(row sqlite.Row) error {
 			t, err := scanTrace(row)
 			list = append(list, t)
 			return err
@@ -59,7 +62,7 @@ func (s *Store) Traces(ctx context.Context, sc archive.Scope, limit int) (list [
 
 // Trace returns one trace of the principal, or ErrNotFound.
 func (s *Store) Trace(ctx context.Context, principal string, id int64) (Trace, error) {
-	t, err := scanTrace(s.db.QueryRowContext(ctx, traceSQL+" AND t.id = ?", principal, id))
+	t, err := scanTrace(s.db.QueryRowContext(ctx, traceSQL+" AND t.id = ?", MaxTraces, principal, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Trace{}, ErrNotFound
 	}

@@ -72,7 +72,7 @@ type Turn struct {
 	// Created where it is zero. If none are left, of a turn with a Run, the conversation goes too.
 	From     int
 	Messages []Message
-	// Last is the number of the last message before, of a turn with a Run, which alone adds any.
+	// Last is the number of the last message before, of a turn with a Run; 1: it is the first one.
 	Last  int
 	Calls []Call
 	// Usage is the turn's tokens and cost; nil: they are not counted.
@@ -111,11 +111,14 @@ type TurnUsage struct {
 // have is ErrNotFound.
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	now := s.now()
-	r, ends := t.Run, false
-	if ends = s.Shared() && r != nil && r.Resumed && t.Events.Last > 0; ends {
+	r := t.Run
+	switch ours := s.Shared() && r != nil; {
+	case ours && r.Resumed && t.Events.Last > 0:
 		ctx = sqlite.Guarded(ctx, s.runs.guardEnd, r.Turn, r.Fence, WakeEvents+" "+r.Turn)
-	} else if ends = s.Shared() && r != nil && !r.Resumed && len(r.Steps) == 0 && r.Fence == 1; ends {
+	case ours && !r.Resumed && len(r.Steps) == 0 && r.Fence == 1:
 		ctx = sqlite.Guarded(ctx, s.runs.guardDrop, r.Turn, r.Fence)
+	case ours && !r.Resumed:
+		ctx = sqlite.Guarded(ctx, s.runs.guardDropAll, r.Turn, r.Fence)
 	}
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
 		last, err := t.Last, error(nil)
@@ -150,21 +153,19 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 			return err
 		}
 		if t.Fingerprints != nil {
-			if err := s.setFingerprints(b, sc, t.Fingerprints); err != nil {
+			if err := s.setFingerprints(b, sc, t.Last == 1, t.Fingerprints); err != nil {
 				return err
 			}
 		}
 		switch {
-		case r == nil || ends && !r.Resumed || !s.Shared() && len(r.Steps) == 0:
+		case r == nil || !s.Shared() && len(r.Steps) == 0 || s.Shared() && !r.Resumed:
 			return nil
-		case ends:
-			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
-		case r.Resumed:
-			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		case !s.Shared():
 			return b.Run(s.runs.drop, r.Turn)
+		case t.Events.Last > 0:
+			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
 		default:
-			return b.Run(s.runs.dropAll, r.Turn)
+			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		}
 	}))
 }

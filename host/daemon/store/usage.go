@@ -141,3 +141,9 @@ func timesOf(text string) ([]time.Time, error) {
 	}
 	return out, err
 }
+
+// ArchiveUsage returns the bytes that the results of a principal use on disk, and when
+// retention removes the oldest text; the zero time if it removes none.
+func (s *Store) ArchiveUsage(ctx context.Context, principal string) (bytes int64, freeAt time.Time, err error) {
+	return s.results.Usage(ctx, principal)
+}

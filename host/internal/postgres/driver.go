@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,23 +71,27 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	inner := opened.(*stdlib.Conn) // as package stdlib promises
-	if err := c.begin(ctx, inner.Conn()); err != nil {
+	own := &conn{Conn: inner, writes: c.writes}
+	if err := c.begin(ctx, inner.Conn(), &own.lock); err != nil {
 		inner.Close()
 		return nil, err
 	}
-	return &conn{Conn: inner, writes: c.writes}, nil
+	return own, nil
 }
 
 // begin asks for the server's process, which is not that of a pooler.
-func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
-	limit := "0"
-	if c.writes { // a process that is frozen in a transaction keeps the others for no longer
-		limit = idleAtMost
+func (c connector) begin(ctx context.Context, conn *pgx.Conn, lock *string) error {
+	limit, plans := "0", ""
+	if c.writes {
+		limit = idleAtMost // a process that is frozen in a transaction keeps the others for no longer
+		// Planning takes longer than what these statements do: they find rows by their keys.
+		plans = " || set_config('plan_cache_mode', 'force_generic_plan', false)"
 	}
-	var process int64
-	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid(), set_config('"+idleLimit+"', $1, false)", pgx.QueryExecModeExec, limit).Scan(&process, new(string)); err != nil {
+	var process, key int64
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid(), set_config('"+idleLimit+"', $1, false)"+plans+", "+Key, pgx.QueryExecModeExec, limit).Scan(&process, new(string), &key); err != nil {
 		return err
 	}
+	*lock = "SELECT pg_advisory_xact_lock(" + strconv.FormatInt(key, 10) + ")"
 	plain := conn.PgConn().Conn()
 	if encrypted, ok := plain.(*tls.Conn); ok {
 		plain = encrypted.NetConn()
@@ -101,6 +106,9 @@ func (c connector) begin(ctx context.Context, conn *pgx.Conn) error {
 type conn struct {
 	*stdlib.Conn
 	writes bool
+	// lock begins each transaction that writes: one runs at a time, whatever the process, so
+	// that what it has read stays true until its end, as in SQLite.
+	lock string
 	// tx is the transaction whose statements wait to be sent, nil without one.
 	tx *pipeline
 }

@@ -38,20 +38,16 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		if err != nil || !c.writes {
 			return tx, err
 		}
-		if _, err := c.Conn.ExecContext(ctx, lock, nil); err != nil {
+		if _, err := c.Conn.ExecContext(ctx, c.lock, nil); err != nil {
 			_ = tx.Rollback() // the first error matters more
 			return nil, err
 		}
 		return tx, nil
 	}
 	c.tx = &pipeline{conn: c, ctx: ctx}
-	c.tx.queue(lock)
+	c.tx.queue(c.lock)
 	return c.tx, nil
 }
-
-// lock begins each transaction that writes: one runs at a time, whatever the process, so
-// that what it has read stays true until its end, as in SQLite.
-const lock = "SELECT pg_advisory_xact_lock(" + Key + ")"
 
 // Key is the number of the lock that each transaction that writes has.
 const Key = "hashtextextended('weir writes ' || coalesce(current_schema(), ''), 0)"

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"strings"
 )
 
 // A Statement is a prepared statement of the writing connection. It runs within a
@@ -50,6 +51,25 @@ func (db *DB) PrepareAll(ctx context.Context, texts map[**Statement]string) (err
 	return nil
 }
 
+// Inserts insert rows, some with each statement: most of the time of an insert is the same
+// for one row and for a few.
+type Inserts struct {
+	columns int
+	rows    []*Statement // of one row, of two, and so on
+}
+
+// PrepareInserts prepares statements that insert up to four rows, of a number of columns.
+func (db *DB) PrepareInserts(ctx context.Context, into string, columns int) (in Inserts, err error) {
+	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	in = Inserts{columns: columns, rows: make([]*Statement, 4)}
+	for i := range in.rows {
+		if in.rows[i], err = db.Prepare(ctx, "INSERT INTO "+into+" VALUES "+row+strings.Repeat(", "+row, i)); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
 // A Batch is one transaction, which several writes may share. It must not be used
 // concurrently, and not after the function that received it returned.
 type Batch struct {
@@ -83,6 +103,18 @@ func (b *Batch) Exec(s *Statement, args ...any) (rows int64, err error) {
 func (b *Batch) Run(s *Statement, args ...any) error {
 	_, err := b.stmt(s).Exec(args...)
 	return err
+}
+
+// Insert inserts the rows whose values are args, as Run.
+func (b *Batch) Insert(in Inserts, args ...any) error {
+	for len(args) > 0 {
+		n := min(len(args)/in.columns, len(in.rows))
+		if err := b.Run(in.rows[n-1], args[:n*in.columns]...); err != nil {
+			return err
+		}
+		args = args[n*in.columns:]
+	}
+	return nil
 }
 
 // ExecOne runs a statement that must change a row. If it changed none, ExecOne

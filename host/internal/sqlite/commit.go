@@ -241,6 +241,12 @@ func Guarded(ctx context.Context, s *Statement, args ...any) context.Context {
 	return context.WithValue(ctx, guardKey{}, &guard{s, args})
 }
 
+// Merged returns a context of Guarded in which another statement is both the guard, with the
+// same arguments first, and a part of the write.
+func Merged(ctx context.Context, s *Statement, args ...any) context.Context {
+	return Guarded(ctx, s, append(slices.Clip(guardOf(ctx).args), args...)...)
+}
+
 func guardOf(ctx context.Context) *guard {
 	g, _ := ctx.Value(guardKey{}).(*guard)
 	return g
