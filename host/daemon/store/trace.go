@@ -11,7 +11,7 @@ import (
 )
 
 // MaxTraces is the number of traces that are kept, of all conversations together.
-// The oldest are deleted, a few at once; until then nobody reads them any more.
+// The oldest are deleted, a few at once; until then no list has them.
 const MaxTraces = 1000
 
 // DefaultTraces is the number of traces that a list has by default.

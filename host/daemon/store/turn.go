@@ -110,8 +110,7 @@ type TurnUsage struct {
 // or none is synced to disk when it returns. A conversation that the principal does not
 // have is ErrNotFound.
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
-	now := s.now()
-	r := t.Run
+	now, r := s.now(), t.Run
 	switch ours := s.Shared() && r != nil; {
 	case ours && r.Resumed && t.Events.Last > 0:
 		ctx = sqlite.Guarded(ctx, s.runs.guardEnd, r.Turn, r.Fence, WakeEvents+" "+r.Turn)
@@ -130,7 +129,7 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		if err != nil {
 			return err
 		}
-		if err = s.replace(b, sc.Conversation, last, t.From, t.Messages, now); err == nil && s.Shared() && t.From == 1 && len(t.Messages) == 0 {
+		if err = s.replace(b, sc.Conversation, last, t.From, t.Messages, now); err == nil && s.Shared() && r != nil && t.From == 1 && len(t.Messages) == 0 {
 			err = b.Run(s.runs.unused, sc.Conversation)
 		}
 		if err != nil {
