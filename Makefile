@@ -24,6 +24,11 @@ COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/fronte
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
   echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(TRANSLATED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false))
 
+# What the race detector does not watch is built as packaging/Dockerfile builds weir and
+# guesttest builds programs for tests. With cgo, or with the paths of this machine, all
+# packages would be compiled again, which takes a processor some minutes.
+PLAIN_GO = CGO_ENABLED=0 $(GO)
+
 # A program that ends under the race detector waits a second for races by default.
 export GORACE ?= atexit_sleep_ms=20
 
@@ -97,8 +102,8 @@ LAWS = ^(TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutralise
 .PHONY: test
 test: ready ## run every test, with the race detector where a C compiler is found
 	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched
-	@$(MAKE) --no-print-directory test-clients
-	@$(MAKE) --no-print-directory test-page
+	@CGO_ENABLED=0 $(MAKE) --no-print-directory test-clients
+	@CGO_ENABLED=0 $(MAKE) --no-print-directory test-page
 ifeq ($(CI),true)
 	@$(MAKE) --no-print-directory vulncheck
 endif
@@ -107,7 +112,7 @@ endif
 test-watched:
 	$(GO) -C host/bench test -vet=off $(RACE) -timeout 30m ./...
 ifeq ($(RACE),)
-	$(GO) test -vet=off -timeout 30m ./...
+	$(PLAIN_GO) test -trimpath -vet=off -timeout 30m ./...
 else
 	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)|$(LAWS)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 endif
@@ -115,14 +120,18 @@ endif
 # What the race detector makes bigger is held to its true bounds without it. The tests
 # leave out go vet, which runs over everything.
 .PHONY: test-unwatched
-test-unwatched:
-	$(GO) vet ./...
-	$(GO) -C host/bench vet ./...
+test-unwatched: build/go.work
+	GOWORK=$(abspath $<) $(PLAIN_GO) vet -trimpath ./... ./host/bench/...
 ifneq ($(RACE),)
-	$(GO) test -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
-	$(GO) test -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
-	$(GO) test -vet=off -timeout 30m $(ALONE)
+	$(PLAIN_GO) test -trimpath -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
+	$(PLAIN_GO) test -trimpath -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
+	$(PLAIN_GO) test -trimpath -vet=off -timeout 30m $(ALONE)
 endif
+
+# Both modules in one workspace: without machine paths, the packages that host/bench uses
+# would otherwise be those of another module, and be compiled again.
+build/go.work: go.mod host/bench/go.mod
+	@mkdir -p build && rm -f $@ && GOWORK=$(abspath $@) $(GO) work init . ./host/bench
 
 # Side by side: building waits for the processor, installing for the network.
 .PHONY: ready
@@ -242,7 +251,7 @@ kill-scripts: ## kill the process of a script before and after everything that i
 # The page with the gallery of its components, which no release has.
 .PHONY: page-gallery
 page-gallery:
-	@$(GO) run ./host/daemon/web/bundle -dir host/daemon/web -gallery build/page
+	@$(GO) run -trimpath ./host/daemon/web/bundle -dir host/daemon/web -gallery build/page
 
 .PHONY: run-gallery
 run-gallery: plugins page-gallery ## start the daemon with the gallery of the page's components at \#/gallery
