@@ -80,7 +80,7 @@ export const ask = {
   switched: ["From here on {to}, no longer {from}.", "此后由{from}改为{to}。"],
   mode_native: ["tools are called by the provider's interface", "通过接口调用工具"],
   mode_prompt: ["tools are called in the text", "在文本中调用工具"],
-  unsaved: ["This turn could not be saved: the data folder cannot be written.", "本轮未能保存：数据目录无法写入。"],
+  unsaved: ["This turn could not be saved: the storage cannot be written.", "本轮未能保存：存储无法写入。"],
   recallLoaded: ["An earlier result that the question refers to was loaded.", "已加载问题所指的较早结果。"],
   recallHinted: ["The model was given a hint about {n} earlier results that the question may refer to.", "已提示模型：问题可能涉及 {n} 个较早的结果。"],
   plan: ["Plan: {steps}", "计划：{steps}"],
