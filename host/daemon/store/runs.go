@@ -22,8 +22,8 @@ var (
 // A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is
 // one higher; writes of an earlier one fail.
 //
-// Where one daemon uses the tables, a Run is no more than its Steps and Begun, and a turn
-// without calls has none: Step, BeginCall, EndRun, Unended and Finish are for it too.
+// Where one daemon uses the tables, a Run is no more than its Steps, and a turn without calls
+// has none: Step, EndRun, Unended and Finish are for it too.
 type Run struct {
 	Turn  string // its id; that of the conversation where one daemon uses the tables
 	Scope archive.Scope
@@ -44,8 +44,8 @@ type Run struct {
 	Begun map[string]bool
 }
 
-// runStatements are those that write Runs. Where one daemon uses the tables, there are step,
-// call and drop alone.
+// runStatements are those that write Runs. Where one daemon uses the tables, there are step
+// and drop alone.
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
@@ -58,7 +58,6 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 	if !s.Shared() {
 		return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?)",
-			&s.runs.call: "INSERT INTO turn_steps (conversation_id, seq, call_id) VALUES (?, 0, ?)",
 			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ?",
 		})
 	}
@@ -331,7 +330,7 @@ func (s *Store) Claim(ctx context.Context, owner string, n int, conversation str
 // uses the tables.
 func (s *Store) Unended(ctx context.Context) (list []Run, err error) {
 	err = s.db.Each(ctx, "SELECT id, principal FROM conversations WHERE id IN (SELECT conversation_id FROM turn_steps)", nil, func(row sqlite.Row) error {
-		r := Run{Begun: map[string]bool{}}
+		var r Run
 		err := row.Scan(&r.Turn, &r.Scope.Principal)
 		r.Scope.Conversation = r.Turn
 		list = append(list, r)
@@ -347,9 +346,9 @@ func (s *Store) Unended(ctx context.Context) (list []Run, err error) {
 
 // steps reads how far a turn is.
 func (s *Store) steps(ctx context.Context, r *Run) error {
-	steps, calls := "run_steps WHERE turn_id = ?", "run_calls WHERE turn_id = ?"
+	steps := "run_steps WHERE turn_id = ?"
 	if !s.Shared() {
-		steps, calls = "turn_steps WHERE conversation_id = ? AND seq > 0", "turn_steps WHERE conversation_id = ? AND seq = 0"
+		steps = "turn_steps WHERE conversation_id = ? AND seq > 0"
 	}
 	err := s.db.Each(ctx, "SELECT body FROM "+steps+" ORDER BY seq", []any{r.Turn}, func(row sqlite.Row) error {
 		var body []byte
@@ -357,10 +356,10 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 		r.Steps = append(r.Steps, body)
 		return err
 	})
-	if err != nil {
+	if err != nil || !s.Shared() {
 		return err
 	}
-	return s.db.Each(ctx, "SELECT call_id FROM "+calls, []any{r.Turn}, func(row sqlite.Row) error {
+	return s.db.Each(ctx, "SELECT call_id FROM run_calls WHERE turn_id = ?", []any{r.Turn}, func(row sqlite.Row) error {
 		var id string
 		err := row.Scan(&id)
 		r.Begun[id] = true

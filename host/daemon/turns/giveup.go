@@ -70,9 +70,9 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	pending := agent.Message{Role: agent.RoleResults, Turn: lastTurn(history), Locale: locale, At: s.Now()}
 	for _, c := range agent.Pending(history) {
 		fail := tool.Errorf(tool.Cancelled, "", "weir was stopped before there was a result")
-		if _, known := s.Host.Tool(c.Tool); r.Begun[c.ID] {
+		if r.Begun[c.ID] || s.Leases == nil && !s.repeats(c.Tool) {
 			fail = script.UnknownOutcome(c.Tool)
-		} else if known && !s.repeats(c.Tool) {
+		} else if _, known := s.Host.Tool(c.Tool); known && !s.repeats(c.Tool) {
 			fail = tool.Errorf(tool.Cancelled, "", "the call was not begun")
 		}
 		pending.Results = append(pending.Results, agent.NewResultEntry(tool.Result{CallID: c.ID, Tool: c.Tool, Err: msg.ToolError(locale, fail)}, locale))

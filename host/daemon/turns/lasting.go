@@ -214,15 +214,16 @@ func (l *lasting) store(ctx context.Context, s *step, body []byte) (err error) {
 	return nil
 }
 
-// began stores that a call begins, unless it can be made twice.
+// began stores that a call begins, unless it can be made twice. With one daemon it does not: the
+// call begins also if that cannot be stored, so its outcome is unknown in any case.
 func (l *lasting) began(ctx context.Context, c tool.Call) error {
-	if l.t.s.repeats(c.Tool) || l.failed.Load() {
+	if !l.shared() || l.t.s.repeats(c.Tool) {
 		return nil
 	}
 	if f := l.t.ask.Flush; f != nil && !f() { // a client without an event would ask again, and the call be made twice
 		return archive.ErrUnreachable
 	}
-	return l.without(l.t.s.Store.BeginCall(ctx, l.Turn, c.ID))
+	return l.t.s.Store.BeginCall(ctx, l.Turn, c.ID)
 }
 
 // without lets a turn go on that cannot be stored before its end, unless daemons share the database:

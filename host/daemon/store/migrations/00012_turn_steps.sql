@@ -1,8 +1,7 @@
 -- +goose Up
--- How far turns with calls are, where one daemon uses the tables: what run_steps and run_calls
--- (postgres/00007_runs.sql) are where several do. Rows with number 0 are calls with effects
--- that have begun. The end of a turn deletes them; after a daemon that was killed, the next one
--- stores the turn as far as it came.
+-- How far turns with calls are, where one daemon uses the tables: what run_steps (postgres/00007_runs.sql)
+-- are where several do. Rows with number 0 have no use any more. The end of a turn deletes
+-- them; after a daemon that was killed, the next one stores the turn as far as it came.
 CREATE TABLE turn_steps (
     conversation_id TEXT    NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
     seq             INTEGER NOT NULL,
