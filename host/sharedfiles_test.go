@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // A machine that only follows has no more copies than the one that approves.
@@ -85,4 +86,24 @@ func TestMachinesServeWhatWasSaid(t *testing.T) {
 	}
 	b.reloading.Unlock()
 	soon(t, b, "a", "")
+}
+
+// A plugin that has moved, or lies elsewhere on another machine, goes on when another one is put
+// where it was.
+func TestMachinesHaveOtherPlaces(t *testing.T) {
+	open, dir := machines(t), t.TempDir()
+	lay(t, dir, "old", manifest("old", "old", "old", ""), generation(1))
+	a := open(dir, func(c *Config) { c.Folders[0].Trust = plugin.TrustGranted })
+	says(t, a, "old", generation(1))
+	if err := os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	reload(t, a)
+	write(t, filepath.Join(dir, "old", "new.wasm"), answering("new", generation(2)))
+	write(t, filepath.Join(dir, "old", "plugin.toml"), manifest("new", "new", "new", ""))
+	for range 2 {
+		reload(t, a)
+		says(t, a, "new", generation(2))
+		says(t, a, "old", generation(1))
+	}
 }

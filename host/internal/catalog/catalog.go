@@ -337,9 +337,13 @@ func (c *Catalog) unshared(lock *lockfile.Lock) bool {
 }
 
 // replace ends the approval of another plugin at the path of pl, and, as copies serve without a
-// folder, of the same files under another name that has gone from it.
+// folder, of the same files under another name that has gone from it. On other machines the path
+// may be another plugin's: one that is in a folder here goes on.
 func (c *Catalog) replace(snap *registry.Snapshot, lock *lockfile.Lock, pl *registry.Plugin) {
 	for name, e := range lock.Plugins {
+		if c.cfg.Store.Shared() && slices.ContainsFunc(snap.Plugins, func(p *registry.Plugin) bool { return p.Manifest.Name == name }) {
+			continue
+		}
 		if name != pl.Manifest.Name && (e.Source == pl.Source || c.cfg.Store.Shared() && e.Digest == pl.Digest() && !inFolder(snap, name, e.Source)) {
 			e.Digest, e.RolledBack = "", false
 		}
