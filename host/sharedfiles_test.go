@@ -107,3 +107,22 @@ func TestMachinesHaveOtherPlaces(t *testing.T) {
 		says(t, a, "old", generation(1))
 	}
 }
+
+// A machine whose trusted folder stays at an early version does not bring it back, however many
+// others were approved since.
+func TestMachinesStayAhead(t *testing.T) {
+	open, dirs := machines(t), []string{t.TempDir(), t.TempDir()}
+	var hosts []*Host
+	for _, dir := range dirs {
+		lay(t, dir, "a", wanting("a", "1", ""), generation(1))
+		hosts = append(hosts, open(dir, func(c *Config) { c.Folders[0].Trust = plugin.TrustGranted }))
+	}
+	for n := 2; n < 25; n++ {
+		lay(t, dirs[0], "a", wanting("a", "1", ""), generation(n))
+		reload(t, hosts[0])
+		reload(t, hosts[1])
+		for _, h := range hosts {
+			says(t, h, "a", generation(n))
+		}
+	}
+}

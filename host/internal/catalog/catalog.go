@@ -152,7 +152,7 @@ func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.
 	if locked.RolledBack || TrustOf(pl.Folder) != plugin.TrustGranted {
 		return e
 	}
-	if c.cfg.Store.Shared() && locked.Version(pl.Digest()) != nil {
+	if c.cfg.Store.Shared() && locked.Had(pl.Digest()) {
 		return e // another machine has a later version already, which would change back and forth
 	}
 	var before registry.Asks
@@ -388,7 +388,10 @@ func (c *Catalog) approve(lock *lockfile.Lock, pl *registry.Plugin, by string) e
 	if v.Copy, err = c.cfg.Store.AddCopy(v.Digest, files, source); err != nil {
 		return err
 	}
-	e.Approve(v)
+	before := slices.Clone(e.History)
+	if e.Approve(v); c.cfg.Store.Shared() {
+		e.KeepEarlier(before)
+	}
 	return nil
 }
 

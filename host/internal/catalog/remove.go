@@ -30,7 +30,7 @@ func (c *Catalog) Remove(name string, paths *[]string) Change {
 			for _, v := range e.History {
 				v.Copy, v.Powers = "", nil
 			}
-			lock.Plugins[name] = &lockfile.Entry{History: e.History}
+			lock.Plugins[name] = &lockfile.Entry{History: e.History, Earlier: e.Earlier}
 		}
 		return nil
 	}

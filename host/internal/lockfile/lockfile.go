@@ -33,6 +33,7 @@ const (
 	// PreviousCopies is how many copies of a plugin are kept besides the current one.
 	PreviousCopies = 3
 	maxHistory     = 20 // approvals of one plugin
+	maxEarlier     = 1000
 )
 
 // A Lock is the content of weir.lock. It is not safe for concurrent use.
@@ -59,6 +60,9 @@ type Entry struct {
 	Disabled *Decision `json:"disabled,omitempty"`
 	// History lists the approved versions, the newest first.
 	History []*Version `json:"history,omitempty"`
+	// Earlier are the digests of versions that History has no longer, the newest first. Only a
+	// lock that daemons share has them: a folder on another machine may stay at such a version.
+	Earlier []string `json:"earlier,omitempty"`
 
 	unknown unknownKeys
 }
@@ -116,6 +120,21 @@ func (e *Entry) Current() *Version {
 		return nil
 	}
 	return e.Version(e.Digest)
+}
+
+// Had reports whether the version with that digest was ever approved. e may be nil.
+func (e *Entry) Had(digest string) bool {
+	return e.Version(digest) != nil || e != nil && slices.Contains(e.Earlier, digest)
+}
+
+// KeepEarlier adds to Earlier what History has no longer.
+func (e *Entry) KeepEarlier(before []*Version) {
+	for _, v := range slices.Backward(before) {
+		if !e.Had(v.Digest) {
+			e.Earlier = append([]string{v.Digest}, e.Earlier...)
+		}
+	}
+	e.Earlier = e.Earlier[:min(len(e.Earlier), maxEarlier)]
 }
 
 // Approve makes v the current version. A version that is approved twice appears

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,7 +227,16 @@ func TestHistoryIsBounded(t *testing.T) {
 	if len(e.History) != maxHistory || e.Current().Digest != digestOf(3*maxHistory-1) {
 		t.Errorf("%d rows, current %+v", len(e.History), e.Current())
 	}
-	if (*Entry)(nil).Current() != nil || (*Entry)(nil).Previous() != nil || (&Entry{}).Previous() != nil {
+	e = &Entry{}
+	for n := range 2 * maxEarlier {
+		before := slices.Clone(e.History)
+		e.Approve(version(n))
+		e.KeepEarlier(before)
+	}
+	if len(e.Earlier) != maxEarlier || e.Earlier[0] != digestOf(2*maxEarlier-maxHistory-1) || !e.Had(e.Earlier[maxEarlier-1]) || e.Had(digestOf(0)) {
+		t.Errorf("%d earlier ones", len(e.Earlier))
+	}
+	if (*Entry)(nil).Had(digestOf(1)) || (*Entry)(nil).Current() != nil || (*Entry)(nil).Previous() != nil || (&Entry{}).Previous() != nil {
 		t.Error("nothing approved has a version")
 	}
 }
