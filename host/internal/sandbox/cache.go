@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -25,6 +26,7 @@ import (
 type diskCache struct {
 	dir     string
 	version string // of the engine; part of the name of a module's folder
+	pruned  sync.Once
 }
 
 // cacheBytes bounds the compiled code; the least recently used modules are deleted
@@ -47,15 +49,15 @@ func openCache(c Config) (*diskCache, error) {
 	if c.ReadCache && cache.version != "" {
 		return cache, nil
 	}
-	return cache, cache.open(!c.ReadCache)
+	return cache, cache.open()
 }
 
 // uncheckedDir holds code without loop checks, which an engine that relies on them
 // must never run.
 const uncheckedDir = "unchecked"
 
-// open creates the folder, for this user alone, and prunes it if requested.
-func (c *diskCache) open(prune bool) error {
+// open creates the folder, for this user alone.
+func (c *diskCache) open() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return msg.Errorf("cannot make the folder for compiled plugins: %w", err)
 	}
@@ -72,9 +74,6 @@ func (c *diskCache) open(prune bool) error {
 		if c.version, err = engineVersion(c.dir); err != nil {
 			return msg.Errorf("cannot use the folder for compiled plugins: %w", err)
 		}
-	}
-	if prune {
-		c.prune(cacheBytes)
 	}
 	return nil
 }
@@ -101,7 +100,8 @@ func engineVersion(dir string) (string, error) {
 }
 
 // folder returns the module's folder, empty unless its content is whole, and reports
-// whether it is.
+// whether it is. Before the first new one it prunes: a process that compiles nothing, as
+// most commands are, need not look at everything that was compiled.
 func (c *diskCache) folder(wasm []byte) (dir string, whole bool, err error) {
 	dir = c.place(wasm)
 	if intact(dir) {
@@ -110,6 +110,7 @@ func (c *diskCache) folder(wasm []byte) (dir string, whole bool, err error) {
 	if err := c.drop(dir); err != nil {
 		return "", false, err
 	}
+	c.pruned.Do(func() { c.prune(cacheBytes) })
 	return dir, false, os.MkdirAll(dir, 0o700)
 }
 

@@ -4,12 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
 // compiled returns the files of a cache folder that hold compiled code.
@@ -178,7 +182,7 @@ func TestNotes(t *testing.T) {
 	if e.LikelyCompiled(digest) {
 		t.Error("it is noted, and the code is gone")
 	}
-	newEngine(t, Config{CacheDir: dir})
+	load(t, newEngine(t, Config{CacheDir: dir}), Plugin{Name: "slow", Wasm: wasmtest.Slow("run", 1)}) // it prunes
 	if _, err := os.Stat(note); !os.IsNotExist(err) {
 		t.Errorf("a note that says nothing is kept: %v", err)
 	}
@@ -215,6 +219,26 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	m := load(t, e, Plugin{Name: "echo", Wasm: echoModule()})
 	if got := answer(t, m, Invocation{Export: "run", Input: []byte("x")}); got != "x" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// The folder is pruned before code is added to it, and not by engines that add none.
+func TestPruneBeforeCompiling(t *testing.T) {
+	dir := t.TempDir()
+	echo := Plugin{Name: "echo", Wasm: echoModule()}
+	load(t, newEngine(t, Config{CacheDir: dir}), echo)
+	left := filepath.Join(dir, versionDir+"left") // by a process that was killed
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, Config{CacheDir: dir})
+	load(t, e, echo)
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("pruned, and nothing was compiled: %v", err)
+	}
+	load(t, e, Plugin{Name: "slow", Wasm: wasmtest.Slow("run", 1)})
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("not pruned: %v", err)
 	}
 }
 
