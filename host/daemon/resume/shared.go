@@ -29,7 +29,7 @@ type batcher struct {
 	ctx   context.Context // fenced
 	turn  string
 	log   *log
-	added chan struct{} // receives when there are events
+	due   *time.Timer   // when the first of events has waited for others
 	ends  chan struct{} // closed by end
 	over  chan struct{} // closed when all is committed, or the turn is lost
 
@@ -45,8 +45,9 @@ type batcher struct {
 func newBatcher(ctx context.Context, table *store.Store, turn string, fence int64, l *log) *batcher {
 	b := &batcher{
 		table: table, ctx: table.Fenced(context.WithoutCancel(ctx), turn, fence), turn: turn, log: l,
-		added: make(chan struct{}, 1), ends: make(chan struct{}), over: make(chan struct{}), last: l.number(),
+		due: time.NewTimer(0), ends: make(chan struct{}), over: make(chan struct{}), last: l.number(),
 	}
+	b.due.Stop()
 	go b.run()
 	return b
 }
@@ -54,13 +55,12 @@ func newBatcher(ctx context.Context, table *store.Store, turn string, fence int6
 // add adds an event, as log.add.
 func (b *batcher) add(raw func(n int) []byte, text string, lasts bool) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.events) == 0 {
+		b.due.Reset(gatherFor)
+	}
 	b.last++
 	b.events = append(b.events, event{raw(b.last), text, lasts})
-	b.mu.Unlock()
-	select {
-	case b.added <- struct{}{}:
-	default:
-	}
 }
 
 // end says that no event follows here, and returns when all are committed or the turn is lost. closes
@@ -70,10 +70,13 @@ func (b *batcher) end(closes bool) {
 	if b.stored {
 		b.show(b.events)
 	}
-	b.closes = closes && !b.stored
+	stored := b.stored
+	b.closes = closes && !stored
 	b.mu.Unlock()
 	close(b.ends)
-	<-b.over
+	if !stored {
+		<-b.over
+	}
 }
 
 // take returns the events that are not committed, as a row.
@@ -107,12 +110,7 @@ func (b *batcher) run() {
 	defer close(b.over)
 	for ends := false; !ends; {
 		select {
-		case <-b.added:
-			select {
-			case <-b.ends:
-				ends = true
-			case <-time.After(gatherFor):
-			}
+		case <-b.due.C:
 		case <-b.ends:
 			ends = true
 		}
