@@ -49,9 +49,9 @@ type Run struct {
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
-	conversation, touch, wake, unused       *sqlite.Statement // unused deletes a conversation without anything
-	guardDrop, guardDropAll                 *sqlite.Statement // guard, and then drop, without or with what belongs to it
-	guardEnd, guardStep                     *sqlite.Statement // guard, and then end and wake, or step
+	conversation, wake, unused              *sqlite.Statement // conversation inserts it and insert, unused deletes it without anything
+	guardStep                               *sqlite.Statement // guard, and then step
+	guardDrop, guardDropAll, guardEnd       *sqlite.Statement // guard, and then the rest of a turn's end
 }
 
 func (s *Store) prepareRuns(ctx context.Context) error {
@@ -62,24 +62,26 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		})
 	}
 	elsewhere := "read_at > created_at + interval '100 milliseconds'" // a client has read the turn on another daemon
+	ours, touched := "turn_id = ?1 AND fence = ?2 AND state <> 'ended'", "touched AS (UPDATE conversations SET updated_at = ?3 WHERE id = ?4 AND principal = ?5)"
 	return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
-		&s.runs.guard:        "SELECT 1 / count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended'",
-		&s.runs.conversation: "INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-		&s.runs.touch:        "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
-		&s.runs.insert:       "INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?, ?, ?, ?, ?, ?)",
-		&s.runs.stored:       "UPDATE runs SET state = 'stored', outcome = ? WHERE turn_id = ?",
-		&s.runs.end:          "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
-		&s.runs.leave:        "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
-		&s.runs.drop:         "DELETE FROM runs WHERE turn_id = ?",
+		&s.runs.guard: "SELECT 1 / count(*) FROM runs WHERE turn_id = ? AND fence = ? AND state <> 'ended'",
+		&s.runs.conversation: `WITH run AS (INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?6, ?1, ?2, ?7, ?8, ?9))
+			INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)`,
+		&s.runs.insert: "INSERT INTO runs (turn_id, conversation_id, principal, ask, resumed, owner) VALUES (?, ?, ?, ?, ?, ?)",
+		&s.runs.stored: "UPDATE runs SET state = 'stored', outcome = ? WHERE turn_id = ?",
+		&s.runs.end:    "UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?",
+		&s.runs.leave:  "UPDATE runs SET owner = '', read_at = clock_timestamp() WHERE turn_id = ?",
+		&s.runs.drop:   "DELETE FROM runs WHERE turn_id = ?",
 		&s.runs.unused: `DELETE FROM conversations WHERE id = ?1 AND NOT EXISTS (SELECT FROM messages WHERE conversation_id = ?1) AND NOT EXISTS
 			(SELECT FROM tool_result_archive WHERE conversation_id = ?1) AND NOT EXISTS (SELECT FROM tool_calls WHERE conversation_id = ?1)
 			AND NOT EXISTS (SELECT FROM scripts WHERE conversation_id = ?1)`,
-		&s.runs.guardDropAll: `WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1), steps AS (DELETE FROM run_steps WHERE turn_id = ?1),
-			calls AS (DELETE FROM run_calls WHERE turn_id = ?1), events AS (DELETE FROM run_events WHERE turn_id = ?1) SELECT 1 / count(*) FROM done`,
-		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended' RETURNING 1) SELECT 1 / count(*) FROM done",
-		&s.runs.guardEnd: `WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
-			RETURNING ` + elsewhere + ` AS elsewhere) SELECT 1 / count(*), count(CASE WHEN elsewhere THEN CAST(` + strings.TrimPrefix(sqlite.Notify, "SELECT ") + ` AS text) END) FROM done`,
-		&s.runs.guardStep: `INSERT INTO run_steps (turn_id, seq, body) SELECT ?1, ?3 / count(*), ?4 FROM runs WHERE turn_id = ?1 AND fence = ?2 AND state <> 'ended'
+		&s.runs.guardDropAll: "WITH done AS (DELETE FROM runs WHERE " + ours + " RETURNING 1), steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1), " +
+			"events AS (DELETE FROM run_events WHERE turn_id = ?1), " + touched + " SELECT 1 / count(*) FROM done",
+		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE " + ours + " RETURNING 1), " + touched + " SELECT 1 / count(*) FROM done",
+		&s.runs.guardEnd: "WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE " + ours + " RETURNING " + elsewhere + " AS elsewhere), " + touched +
+			", events AS (INSERT INTO run_events (turn_id, first, last, data) VALUES (?1, ?6, ?7, ?8) ON CONFLICT DO NOTHING) SELECT 1 / count(*), " +
+			"count(CASE WHEN elsewhere THEN CAST(" + strings.TrimPrefix(sqlite.Notify, "SELECT ") + " AS text) END) FROM done",
+		&s.runs.guardStep: `INSERT INTO run_steps (turn_id, seq, body) SELECT ?1, ?3 / count(*), ?4 FROM runs WHERE ` + ours + `
 			ON CONFLICT (turn_id, seq) DO UPDATE SET body = excluded.body`,
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
 		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND " + elsewhere,

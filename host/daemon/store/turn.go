@@ -28,7 +28,7 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 		last := 0
 		created := run != nil && had == 0 && !taken
 		if created { // perhaps: nothing has to be known first
-			if err := b.Run(s.runs.conversation, c.ID, c.Principal, c.Title, c.Profile, now.UnixMilli(), now.UnixMilli()); err != nil {
+			if err := b.Run(s.runs.conversation, c.ID, c.Principal, c.Title, c.Profile, now.UnixMilli(), run.Turn, string(run.Ask), run.Resumed, owner); err != nil {
 				return err
 			}
 		} else if created, err := s.ensure(b, c, now); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 		if run != nil && last != had {
 			return ErrBusy // and nothing is written
 		}
-		if err := s.insert(b, c.ID, last+1, msgs, now); err != nil {
+		if err := s.insert(b, c.ID, last+1, msgs, now); err != nil || created {
 			return err
 		}
 		return s.begin(b, c, run, owner)
@@ -111,19 +111,19 @@ type TurnUsage struct {
 // have is ErrNotFound.
 func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	now, r := s.now(), t.Run
-	switch ours := s.Shared() && r != nil; {
-	case ours && r.Resumed && t.Events.Last > 0:
-		ctx = sqlite.Guarded(ctx, s.runs.guardEnd, r.Turn, r.Fence, WakeEvents+" "+r.Turn)
-	case ours && !r.Resumed && len(r.Steps) == 0 && r.Fence == 1:
-		ctx = sqlite.Guarded(ctx, s.runs.guardDrop, r.Turn, r.Fence)
-	case ours && !r.Resumed:
-		ctx = sqlite.Guarded(ctx, s.runs.guardDropAll, r.Turn, r.Fence)
+	guarded := s.Shared() && r != nil && (!r.Resumed || t.Events.Last > 0) // by what touches the conversation and ends the Run
+	ends, args := s.runs.guardDropAll, []any{now.UnixMilli(), sc.Conversation, sc.Principal}
+	if guarded && r.Resumed {
+		ends, args = s.runs.guardEnd, append(args, t.Events.First, t.Events.Last, t.Events.Data, WakeEvents+" "+r.Turn)
+	} else if guarded && len(r.Steps) == 0 && r.Fence == 1 {
+		ends = s.runs.guardDrop
+	}
+	if guarded {
+		ctx = sqlite.Guarded(ctx, ends, append([]any{r.Turn, r.Fence}, args...)...)
 	}
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
 		last, err := t.Last, error(nil)
-		if s.Shared() && t.Run != nil && last > 0 { // nothing has to be asked
-			err = b.Run(s.runs.touch, now.UnixMilli(), sc.Conversation, sc.Principal)
-		} else {
+		if !guarded || last == 0 {
 			last, err = s.touch(b, sc, now)
 		}
 		if err != nil {
@@ -157,12 +157,10 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 			}
 		}
 		switch {
-		case r == nil || !s.Shared() && len(r.Steps) == 0 || s.Shared() && !r.Resumed:
+		case r == nil || guarded || !s.Shared() && len(r.Steps) == 0:
 			return nil
 		case !s.Shared():
 			return b.Run(s.runs.drop, r.Turn)
-		case t.Events.Last > 0:
-			return b.Run(s.runs.events, r.Turn, t.Events.First, t.Events.Last, t.Events.Data)
 		default:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		}
