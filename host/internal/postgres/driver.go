@@ -84,8 +84,9 @@ func (c connector) begin(ctx context.Context, conn *pgx.Conn, lock *string) erro
 	limit, plans := "0", ""
 	if c.writes {
 		limit = idleAtMost // a process that is frozen in a transaction keeps the others for no longer
-		// Planning takes longer than what these statements do: they find rows by their keys.
-		plans = " || set_config('plan_cache_mode', 'force_generic_plan', false)"
+		// Planning takes longer than what these statements do: they find rows by their keys. They do
+		// so also when a plan was made while the table was small.
+		plans = " || set_config('plan_cache_mode', 'force_generic_plan', false) || set_config('enable_seqscan', 'off', false) || set_config('jit', 'off', false)"
 	}
 	var process, key int64
 	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid(), set_config('"+idleLimit+"', $1, false)"+plans+", "+Key, pgx.QueryExecModeExec, limit).Scan(&process, new(string), &key); err != nil {
