@@ -248,3 +248,63 @@ func TestMigrationsTryAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What ends a turn, or stores a step of it, is one statement with the guard: a daemon that has lost
+// the turn changes nothing with it, and the one that has it changes all.
+func TestGuardsOfTurns(t *testing.T) {
+	s := shared(t, 1)[0]
+	for name, ask := range map[string]struct {
+		run   Run
+		write func(ctx context.Context, r Run) error
+		rows  [3]int // of runs, run_steps and run_events, once it is written
+	}{
+		"step":  {Run{}, func(ctx context.Context, r Run) error { return s.Step(ctx, r.Turn, 2, []byte("{}")) }, [3]int{1, 2, 1}},
+		"left":  {Run{}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [3]int{0, 1, 1}},
+		"steps": {Run{Steps: [][]byte{nil}}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [3]int{}},
+		"events": {Run{Resumed: true}, func(ctx context.Context, r Run) error {
+			return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r, Events: Events{2, 2, []byte("e")}})
+		}, [3]int{1, 1, 2}},
+	} {
+		r := ask.run
+		r.Turn, r.Scope, r.Fence, r.Ask = name, archive.Scope{Principal: "ann", Conversation: name}, 1, []byte("{}")
+		ctx := s.Fenced(t.Context(), name, 1)
+		err := s.BeginRun(t.Context(), Conversation{ID: name, Principal: "ann"}, []Message{{Role: "user"}}, 0, &r, "a")
+		err = errors.Join(err, s.Step(ctx, name, 1, []byte("{}")), s.AddEvents(ctx, name, Events{1, 1, []byte("e")}, false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := func() (n [3]int, at time.Time) {
+			for i, table := range []string{"runs", "run_steps", "run_events"} {
+				if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table+" WHERE turn_id = ?", name).Scan(&n[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, err := s.Conversation(t.Context(), r.Scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n, c.Updated
+		}
+		exec := func(query string, n int) {
+			if _, err := s.db.ExecContext(t.Context(), query, n, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("UPDATE conversations SET updated_at = ? WHERE id = ?", 1)
+		_, began := rows()
+		exec("UPDATE runs SET fence = ? WHERE turn_id = ?", 2)
+		if err := ask.write(ctx, r); !errors.Is(err, ErrFenced) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n, at := rows(); n != [3]int{1, 1, 1} || !at.Equal(began) {
+			t.Errorf("%s, fenced: %v, %v", name, n, at)
+		}
+		exec("UPDATE runs SET fence = ? WHERE turn_id = ?", 1)
+		if err := ask.write(ctx, r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n, at := rows(); n != ask.rows || name != "step" && !at.After(began) {
+			t.Errorf("%s: %v, not %v; %v", name, n, ask.rows, at)
+		}
+	}
+}
