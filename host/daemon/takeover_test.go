@@ -18,10 +18,12 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/host/plugin"
 )
 
 // sharing returns daemons that share a database, each with its model.
@@ -316,6 +318,35 @@ func TestTwoDaemonsShowResultsOnce(t *testing.T) {
 		if names := strings.Join(c.inOrder(last), " "); !strings.HasPrefix(names, want) || strings.Count(names, api.EventResult) != strings.Count(want, api.EventResult) || c.text != "It is 42." {
 			t.Errorf("%s: %s: %q", id, names, c.text)
 		}
+	}
+}
+
+// A call with effects begins when its client has an event: one that has none asks again if the
+// turn is lost, and the call would be made twice.
+func TestTwoDaemonsFlushBeforeACall(t *testing.T) {
+	if !pgtest.InPostgres() {
+		t.Skip("PostgreSQL only")
+	}
+	path, work := filepath.Join(t.TempDir(), "archive.db"), t.TempDir()
+	db, err := sql.Open("pgx", pgtest.URL(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s := serverWith(t, replay.New(replay.Call("write_note", `{"path":"a.txt","text":"A"}`), replay.Text("Done.")), func(c *host.Config) {
+		c.Folders = []plugin.Folder{{Path: pen(t), Trust: plugin.TrustGranted}}
+		c.Grants = map[string]plugin.Grant{"pen": {Paths: []plugin.PathGrant{{Guest: "/workspace", Host: work, Mode: "rw"}}}}
+		c.Approvals = approval.Policy{Default: approval.Allow}
+		c.Archive.Path = path
+	})
+	if _, err := db.Exec(`CREATE FUNCTION unseen() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NOT EXISTS (SELECT FROM run_events WHERE turn_id = NEW.turn_id) THEN RAISE EXCEPTION 'its client has no event'; END IF;
+		RETURN NEW; END $$; CREATE TRIGGER unseen BEFORE INSERT ON run_calls FOR EACH ROW EXECUTE FUNCTION unseen()`); err != nil {
+		t.Fatal(err)
+	}
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"Note A.","resume":true}`).body), api.EventEnd)
+	if end.Answer != "Done." || !there(t, filepath.Join(work, "a.txt")) {
+		t.Errorf("%+v", end)
 	}
 }
 

@@ -39,6 +39,19 @@ func TestATurnWithoutAnEventEndsWithItsClient(t *testing.T) {
 	l.finish(api.ChatEnd{}, context.Canceled)
 }
 
+// A turn some of whose events could not be committed does not commit its last ones: there would
+// be a gap between. Another daemon ends it.
+func TestALostTurnHasNoEnd(t *testing.T) {
+	b := &batcher{log: newLog(1000), due: time.NewTimer(time.Hour)}
+	b.log.lose()
+	if row, done := b.closing(func() {}, func() { b.add(func(int) []byte { return []byte("end") }, "", true) }); done != nil {
+		t.Errorf("it commits %+v", row)
+		return
+	}
+	b.commit.Lock() // it is free
+	b.commit.Unlock()
+}
+
 // A client that disconnects anywhere reads every event once, or learns what it missed and
 // still has the whole answer.
 func TestLogLosesNoEvent(t *testing.T) {

@@ -2,8 +2,14 @@ package turns
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -15,4 +21,48 @@ func TestACompleteTurnIsNotLeft(t *testing.T) {
 	if l.left(ctx, nil) {
 		t.Error("it is left")
 	}
+}
+
+// A panic while a turn's end is stored gives its events free, which wait for that.
+func TestAPanicAtTheEnd(t *testing.T) {
+	told := make(chan bool, 1)
+	tn := &turn{s: &Service{}, trace: &Trace{}, stream: &Stream{}, calls: &Calls{}, run: &lasting{Run: &store.Run{Resumed: true}}} // without a store
+	tn.run.t = tn
+	tn.ask.Closing = func(func(), api.ChatEnd, error) (store.Events, func(bool)) {
+		return store.Events{}, func(stored bool) { told <- stored }
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = tn.store(t.Context(), agent.Turn{}, 0, errors.New("it failed"))
+		t.Error("nothing panics")
+	}()
+	select {
+	case stored := <-told:
+		if stored {
+			t.Error("it counts as stored")
+		}
+	default:
+		t.Error("the events wait for ever")
+	}
+}
+
+// logged receives what is logged.
+type logged chan string
+
+func (l logged) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// A panic while a step is stored later does not end the daemon.
+func TestAPanicLater(t *testing.T) {
+	said := make(logged, 10)
+	l := &lasting{Run: &store.Run{}, t: &turn{s: &Service{Config: Config{Logger: hclog.New(&hclog.LoggerOptions{Output: said})}}}} // without a store
+	l.waits = &step{}
+	l.later(t.Context(), l.waits, nil)
+	if line := <-said; !strings.Contains(line, "a turn panicked") {
+		t.Error(line)
+	}
+	l.storing.Lock() // it is free again
+	l.storing.Unlock()
 }
