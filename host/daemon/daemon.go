@@ -65,7 +65,7 @@ type Daemon struct {
 	sessions  *session.Sessions
 	scripts   *offer.Tools // nil: no scripts are run
 	runs      *scripts.Scripts
-	leases    *lease.Keeper // nil: the database has one daemon
+	leases    *lease.Keeper // nil: a file has one daemon
 }
 
 // New makes a Daemon; it starts nothing, but where several daemons share a database it says that

@@ -41,7 +41,7 @@ type Config struct {
 	Setup     *setup.Current
 	Admission *Admission
 	Meter     *usage.Meter
-	// Leases are the turns that this daemon owns; nil: the store has one daemon.
+	// Leases are the turns that this daemon owns; nil: the store is a file.
 	Leases *lease.Keeper
 	// Metrics count turns, calls and requests to models. Known reports whether a tool
 	// of that name exists.

@@ -71,7 +71,7 @@ type step struct {
 type lasting struct {
 	*store.Run
 	t     *turn
-	keep  *lease.Keeper // nil: the database has one daemon
+	keep  *lease.Keeper // nil: a file has one daemon
 	ended bool          // its end is stored
 	begun bool          // the agent has it, of a turn that goes on here
 	// calls and results are how many of the turn's are in its steps.

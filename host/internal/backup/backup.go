@@ -62,7 +62,7 @@ type Written struct {
 // excluded reports whether an entry of a data folder belongs to one process, or is
 // made again when it is missing. No backup has such entries.
 func excluded(name string) bool {
-	return name == "lock" || name == "daemon.json" || name == "cache" || name == headName ||
+	return name == "lock" || name == "lock.daemon" || name == "daemon.json" || name == "cache" || name == headName ||
 		strings.HasPrefix(name, archiveName) || strings.HasPrefix(name, AsidePrefix) || strings.HasPrefix(name, config.RestorePrefix)
 }
 

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/dotenv"
 )
 
@@ -114,6 +119,22 @@ func TestWhatARestoreSetsAsideIsHidden(t *testing.T) {
 	for name, want := range map[string]bool{"before-restore-20261127-1": true, ".restore-1": true, "plugins": false} {
 		if got := slices.Contains(hidden, filepath.Join(data, name)); got != want {
 			t.Errorf("%s: hidden %v", name, got)
+		}
+	}
+}
+
+// An archive that cannot be opened says what to do.
+func TestOpenProblem(t *testing.T) {
+	p := Paths{Data: "d", Archive: "d/archive.db"}
+	for err, fix := range map[error]string{
+		fmt.Errorf("opening: %w", archive.ErrUnreachable):              "start the database, or correct [store] url",
+		fmt.Errorf("opening: %w", archive.ErrFull):                     Elsewhere,
+		&fs.PathError{Op: "open", Path: p.Data, Err: fs.ErrPermission}: Elsewhere,
+		archive.ErrDamaged: "",
+	} {
+		got, _ := errors.AsType[*api.Problem](OpenProblem(p, err))
+		if got == nil && fix != "" || got != nil && got.Hint.Format != fix {
+			t.Errorf("%v: %+v, want %q", err, got, fix)
 		}
 	}
 }

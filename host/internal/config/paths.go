@@ -197,8 +197,7 @@ func StorageProblem(hint, format string, args ...any) error {
 	return &api.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
 }
 
-// Reason returns the error of the system without the path: the message has it
-// already.
+// Reason returns the error of the system without the path, which the message has.
 func Reason(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -206,11 +205,12 @@ func Reason(err error) error {
 	return err
 }
 
-// OpenProblem adds a fix to the error of an archive that cannot be written. It returns
-// other errors unchanged.
+// OpenProblem adds a fix to the error of an archive that cannot be opened, if there is one.
 func OpenProblem(p Paths, err error) error {
-	pe, ok := errors.AsType[*fs.PathError](err)
-	if errors.Is(err, archive.ErrFull) || ok && (pe.Path == p.Archive || pe.Path == p.Data) {
+	if errors.Is(err, archive.ErrUnreachable) {
+		return StorageProblem("start the database, or correct [store] url", "%s", err)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); errors.Is(err, archive.ErrFull) || ok && (pe.Path == p.Archive || pe.Path == p.Data) {
 		return StorageProblem(Elsewhere, "the archive %s cannot be written: %s", p.Archive, err)
 	}
 	return err
