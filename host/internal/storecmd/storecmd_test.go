@@ -61,7 +61,7 @@ func TestCopyOfWhatIsUnderWay(t *testing.T) {
 	c := Commands{Printer: &term.Printer{Env: term.Env{Out: io.Discard, Err: io.Discard}}, Source: config.Source{Config: filepath.Join(dir, "tools.toml"), Data: dir}}
 
 	// A script goes on in one of two places: where it is, or where all of it moves to.
-	if err := s.Join(t.Context(), "other", "1"); err != nil {
+	if err := s.Join(t.Context(), "other", "1", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Migrate(t.Context(), true); err == nil || !strings.Contains(err.Error(), "a daemon uses the database") {
