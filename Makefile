@@ -20,9 +20,11 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # the linker may take that copy for all, and then races are seen where none are.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
 TRANSLATED = modernc.org/sqlite/lib
+# Their types are generated, and half of the time in which they compile is inlining.
+GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3/...
 COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/frontend leb128 wasm/binary
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && \
-  echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(TRANSLATED:%=-gcflags=%=-race=false) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false))
+  echo -race $(UNWATCHED:%=-gcflags=%=-race=false) $(TRANSLATED:%=-gcflags=%=-race=false) $(GENERATED:%=-gcflags=%=-l) $(COMPILER:%=-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false))
 
 # What the race detector does not watch is built as packaging/Dockerfile builds weir and
 # guesttest builds programs for tests. With cgo, or with the paths of this machine, all
