@@ -167,20 +167,23 @@ type Info struct {
 // Examine reads the file of an archive from one end to the other without changing
 // it, also while a process has it open. Its errors are those of Open; if ctx ends
 // first, the file is not read to the end. A file that does not exist is
-// fs.ErrNotExist.
-func Examine(ctx context.Context, path string) (out Info, err error) {
-	out.Bytes, err = sqlite.Examine(ctx, path, Schema(), func(q sqlite.Querier) error { return out.count(ctx, q) })
+// fs.ErrNotExist. others are schemas of the same file, whose versions are compared, too.
+func Examine(ctx context.Context, path string, others ...sqlite.Schema) (out Info, err error) {
+	out.Bytes, err = sqlite.Examine(ctx, path, append([]sqlite.Schema{Schema()}, others...), func(q sqlite.Querier) error { return out.count(ctx, q) })
 	return out, err
 }
 
 // ExamineDatabase connects to a PostgreSQL database, also while a process uses it, and
-// counts what it has.
-func ExamineDatabase(ctx context.Context, url string) (out Info, err error) {
+// counts what it has. others are as in Examine.
+func ExamineDatabase(ctx context.Context, url string, others ...sqlite.Schema) (out Info, err error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{URL: url, ReadOnly: true}, Schema())
 	if err != nil {
 		return out, err
 	}
 	defer db.Close()
+	if err := db.Refuse(ctx, others...); err != nil {
+		return out, err
+	}
 	if err := out.count(ctx, db); err != nil {
 		return out, sqlite.Wrap(ctx, "counting archives", err)
 	}

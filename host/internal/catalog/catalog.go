@@ -314,7 +314,10 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 		err = c.save(d.Snapshot, lock)
 	}
 	if err != nil {
-		c.cfg.Log.Warn("what is approved cannot be saved", "problem", err)
+		changed := errors.Is(err, sharedlock.ErrChanged) // by another daemon, as when both start: it is tried again
+		if !changed {
+			c.cfg.Log.Warn("what is approved cannot be saved", "problem", err)
+		}
 		before := c.lock()
 		for _, e := range approved {
 			var locked *lockfile.Entry
@@ -323,7 +326,7 @@ func (c *Catalog) approveAll(ctx context.Context, lock *lockfile.Lock, d *Decisi
 			}
 			*e = *c.pending(ctx, locked, e.Offered, err)
 		}
-		return errors.Is(err, sharedlock.ErrChanged)
+		return changed
 	}
 	for _, e := range approved {
 		*e = Entry{Name: e.Name, Plugin: e.Offered, locked: lock.Plugins[e.Name]}

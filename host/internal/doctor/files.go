@@ -12,8 +12,13 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
+	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/host/internal/toolmeta"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/host/script/journal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -111,10 +116,11 @@ func (e *exam) archive(ctx context.Context) {
 	const area = "archive"
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	where, examine, remedy := e.Paths.Archive, func() (archive.Info, error) { return archive.Examine(ctx, e.Paths.Archive) }, "move the file away, or restore a copy of it"
+	others := []sqlite.Schema{store.Schema(), journal.Schema(), toolmeta.Schema(), sharedlock.Schema()}
+	where, examine, remedy := e.Paths.Archive, func() (archive.Info, error) { return archive.Examine(ctx, e.Paths.Archive, others...) }, "move the file away, or restore a copy of it"
 	if url := e.settings.Store.Database(); url != "" {
 		where = e.settings.Redacted().Store.Database()
-		examine, remedy = func() (archive.Info, error) { return archive.ExamineDatabase(ctx, url) }, "start the database, or correct [store] url"
+		examine, remedy = func() (archive.Info, error) { return archive.ExamineDatabase(ctx, url, others...) }, "start the database, or correct [store] url"
 	}
 	h, err := examine()
 	switch {

@@ -80,7 +80,7 @@ func TestUnreleasedFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, openErr := Open(t.Context(), Options{Path: path}, notes())
-	_, examineErr := Examine(t.Context(), path, notes(), nil)
+	_, examineErr := Examine(t.Context(), path, []Schema{notes()}, nil)
 	for name, err := range map[string]error{"Open": openErr, "Examine": examineErr} {
 		if !errors.Is(err, ErrUnreleased) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "move the file away") {
 			t.Errorf("%s: %v", name, err)

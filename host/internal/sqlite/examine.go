@@ -13,9 +13,9 @@ import (
 
 // Examine reads a database file from one end to the other without changing it, also
 // while a DB has it open, and returns the bytes of the file and its log. If the file
-// has the tables of schema, it calls query, if that is not nil. The errors are those
-// of Open; a file that does not exist is fs.ErrNotExist.
-func Examine(ctx context.Context, path string, schema Schema, query func(Querier) error) (bytes int64, err error) {
+// has the tables of the first schema, it calls query, if that is not nil. The errors are
+// those of Open; a file that does not exist is fs.ErrNotExist.
+func Examine(ctx context.Context, path string, schemas []Schema, query func(Querier) error) (bytes int64, err error) {
 	for _, end := range []string{"", "-wal"} {
 		st, err := os.Stat(path + end)
 		if err != nil && end == "" {
@@ -29,7 +29,7 @@ func Examine(ctx context.Context, path string, schema Schema, query func(Querier
 		return bytes, err
 	}
 	unused := notOpen(path)
-	if err := check(ctx, path, unused, []Schema{schema}); err != nil {
+	if err := check(ctx, path, unused, schemas); err != nil {
 		return bytes, err
 	}
 	db, err := sql.Open("sqlite", dataSource(path, mode{Faults: Faults{ReadOnly: true, ReadOnlyDisk: unused}}))
@@ -37,7 +37,7 @@ func Examine(ctx context.Context, path string, schema Schema, query func(Querier
 		return bytes, err
 	}
 	defer db.Close()
-	version, err := schema.version(ctx, db, inFile)
+	version, err := schemas[0].version(ctx, db, inFile)
 	if err == nil && version > 0 && query != nil {
 		err = query(db)
 	}

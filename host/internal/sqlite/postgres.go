@@ -70,6 +70,21 @@ func (s Schema) current(ctx context.Context, db *DB) error {
 	return s.refuse(version)
 }
 
+// Refuse returns an error if this program does not know the tables of a schema, because a
+// newer one has changed them. Tables that are missing are no error.
+func (db *DB) Refuse(ctx context.Context, schemas ...Schema) error {
+	for _, s := range schemas {
+		version, err := s.version(ctx, db.read, db.kind)
+		if err == nil {
+			err = s.refuse(version)
+		}
+		if err != nil {
+			return Wrap(ctx, "opening the archive", err)
+		}
+	}
+	return nil
+}
+
 // Beside runs one statement in PostgreSQL that waits for no other write, and returns how many
 // rows it changed. What it changes may change within transactions.
 func (db *DB) Beside(ctx context.Context, query string, args ...any) (rows int64, err error) {
