@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named "pgx"
+
+	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // Main is what TestMain gives to goleak in place of its M.
@@ -99,7 +101,14 @@ func URL(t testing.TB, path ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := db.ExecContext(context.WithoutCancel(t.Context()), "SET client_min_messages = error; DROP SCHEMA "+schema+" CASCADE")
+		ctx, drop := context.WithoutCancel(t.Context()), "SET client_min_messages = error; DROP SCHEMA "+schema+" CASCADE"
+		_, err := db.ExecContext(ctx, drop)
+		for range 10 { // the server may still work on what a daemon asked before it ended
+			if !postgres.Deadlock(err) {
+				break
+			}
+			_, err = db.ExecContext(ctx, drop)
+		}
 		if err != nil {
 			t.Error(err)
 		}
