@@ -152,7 +152,15 @@ test('an approval stops what serves only after a question', async () => {
 
 test('a call that is opened again says who allowed it or did not, as it did live', async () => {
   model.calls = (question) => [7, 8, 9].filter((n) => question.includes(n)).map((lines) => ['long_text', { lines }]);
-  const page = await world.visit(), cards = () => log(page).locator('section.call').allInnerTexts();
+  const page = await world.visit();
+  const cards = async () => {
+    const texts = [];
+    for (const card of await log(page).locator('section.call').all()) {
+      await card.scrollIntoViewIfNeeded(); // what was never in view has no text yet
+      texts.push(await card.innerText());
+    }
+    return texts;
+  };
   for (const [question, answer] of [['Make 7, 8 and 9', 'Allow once'], ['Not 7', 'Do not allow'], ['Always 7', 'Always in this conversation'], ['And 7', '']]) {
     await ask(page, question);
     if (answer) await log(page).getByRole('button', { name: answer }).click();
