@@ -219,10 +219,10 @@ func (d *Daemon) Drain(ctx context.Context) error {
 // An Aside describes requests to a model that are not part of a turn's own loop.
 type Aside = turns.Aside
 
-// Recover goes on with the scripts that earlier processes have not ended, and with turns of
-// daemons that are gone where several share a database, in the background; where one daemon uses
-// it, it stores how far such turns came, before it returns. It removes the engines from the
-// folder engines that no script needs. Empty: there is none.
+// Recover goes on with the scripts that earlier processes have not ended. In PostgreSQL it also goes
+// on with turns of daemons that are gone, in the background; in SQLite it stores how far they came,
+// before it returns. It removes the engines from the folder engines that no script needs. Empty:
+// there is none.
 func (d *Daemon) Recover(ctx context.Context, engines string) error {
 	if d.leases != nil {
 		d.leases.TakeOver(true)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"io"
 	"iter"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -370,58 +370,6 @@ func TestTwoDaemonsAskAgain(t *testing.T) {
 	<-m.ended
 }
 
-// cutting forwards connections to a database. When cut is set, it cuts the one that has
-// committed a turn, in place of the answer to that.
-type cutting struct {
-	db  *sql.DB
-	cut atomic.Bool
-}
-
-func (c *cutting) start(t *testing.T, to string) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	pass := func(from, to net.Conn, answers bool) {
-		defer from.Close()
-		defer to.Close()
-		for b := make([]byte, 1<<16); ; {
-			n, err := from.Read(b)
-			if err != nil {
-				return
-			}
-			if answers && c.cut.Load() && bytes.HasSuffix(b[:n], []byte("INSERT 0 1\x00Z\x00\x00\x00\x05I")) {
-				runs := 0
-				if err := c.db.QueryRow("SELECT count(*) FROM runs").Scan(&runs); err != nil {
-					t.Error(err)
-				}
-				if runs > 0 && c.cut.CompareAndSwap(true, false) {
-					return
-				}
-			}
-			to.Write(b[:n])
-		}
-	}
-	go func() {
-		for {
-			here, err := l.Accept()
-			if err != nil {
-				return
-			}
-			there, err := net.Dial("tcp", to)
-			if err != nil {
-				here.Close()
-				continue
-			}
-			go pass(here, there, false)
-			go pass(there, here, true)
-		}
-	}()
-	return l.Addr().String()
-}
-
 // askAgain asks again as the client of a question that was refused, and holds it to be in its
 // conversation once.
 func (s *server) askAgain(conversation, resume string, refused answer) {
@@ -478,17 +426,26 @@ func TestTwoDaemonsCommitWithoutAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	c := cutting{db: db}
-	_, rest, _ := strings.Cut(direct, "@")
-	to, _, _ := strings.Cut(rest, "/")
-	s := serverWith(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")), func(h *host.Config) {
-		h.Archive.URL = strings.Replace(direct, to, c.start(t, to), 1)
+	var cut atomic.Bool // the connection that has committed a turn, in place of the answer to that
+	url := pgtest.Between(t, direct, func(to io.Writer, piece []byte, answer bool) error {
+		if answer && cut.Load() && bytes.HasSuffix(piece, []byte("INSERT 0 1\x00Z\x00\x00\x00\x05I")) {
+			runs := 0
+			if err := db.QueryRow("SELECT count(*) FROM runs").Scan(&runs); err != nil {
+				t.Error(err)
+			}
+			if runs > 0 && cut.CompareAndSwap(true, false) {
+				return io.EOF
+			}
+		}
+		_, err := to.Write(piece)
+		return err
 	})
+	s := serverWith(t, replay.New(replay.Text("It is 42."), replay.Text("It is 42.")), func(h *host.Config) { h.Archive.URL = url })
 	for _, resume := range []string{"true", "false"} {
 		if _, err := db.Exec("DELETE FROM runs"); err != nil {
 			t.Fatal(err)
 		}
-		c.cut.Store(true)
+		cut.Store(true)
 		r := s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"cut-`+resume+`","resume":`+resume+`}`)
 		s.askAgain("cut-"+resume, resume, r)
 	}

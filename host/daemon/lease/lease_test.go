@@ -16,23 +16,29 @@ import (
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 )
 
-// A process knows that the one before it with the same file is dead, however long that said it
-// would live: its turns go on at once, and its requests run no more. What that one still writes
-// is not written.
-func TestAfterItself(t *testing.T) {
-	if !pgtest.InPostgres() {
+// shared returns the store of a database, and its URL.
+func shared(t *testing.T) (db *store.Store, url string) {
+	t.Helper()
+	if url = pgtest.URL(t); url == "" {
 		t.Skip("PostgreSQL only")
 	}
-	url, file := pgtest.URL(t), filepath.Join(t.TempDir(), "lease")
 	a, err := archive.Open(t.Context(), archive.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	db, err := store.Open(t.Context(), a)
-	if err != nil {
+	if db, err = store.Open(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
+	return db, url
+}
+
+// A process knows that the one before it with the same file is dead, however long that said it
+// would live: its turns go on at once, and its requests run no more. What that one still writes
+// is not written.
+func TestAfterItself(t *testing.T) {
+	db, url := shared(t)
+	file := filepath.Join(t.TempDir(), "lease")
 	taken := make(chan store.Run, 1)
 	start := func() *Keeper {
 		k := New(Config{Store: db, File: file, Logger: hclog.NewNullLogger(), TakeOver: func(r store.Run, _ func()) { taken <- r }})
@@ -85,18 +91,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
 // A process that does not stay, as of a short command, takes over no turn, nor does a daemon
 // its own.
 func TestTakingOver(t *testing.T) {
-	if !pgtest.InPostgres() {
-		t.Skip("PostgreSQL only")
-	}
-	a, err := archive.Open(t.Context(), archive.Config{URL: pgtest.URL(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	db, err := store.Open(t.Context(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, _ := shared(t)
 	var taken []string
 	k := New(Config{Store: db, Logger: hclog.NewNullLogger(), TakeOver: func(r store.Run, _ func()) { taken = append(taken, r.Turn) }})
 	for turn, owner := range map[string]string{"left": "gone", "own": k.ID()} {

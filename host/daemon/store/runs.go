@@ -22,10 +22,10 @@ var (
 // A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is
 // one higher; writes of an earlier one fail.
 //
-// Where one daemon uses the tables, a Run is no more than its Steps, and a turn without calls
+// In SQLite a Run is no more than its Steps, and a turn without calls
 // has none: Step, EndRun, Unended and Finish are for it too.
 type Run struct {
-	Turn  string // its id; that of the conversation where one daemon uses the tables
+	Turn  string // its id; that of the conversation in SQLite
 	Scope archive.Scope
 	Fence int64
 	// Ask is how the turn began, as JSON.
@@ -44,8 +44,7 @@ type Run struct {
 	Begun map[string]bool
 }
 
-// runStatements are those that write Runs. Where one daemon uses the tables, there are step
-// and drop alone.
+// runStatements are those that write Runs. In SQLite there are step and drop alone.
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
@@ -328,8 +327,7 @@ func (s *Store) Claim(ctx context.Context, owner string, n int, conversation str
 	return claimed, wrap(ctx, doing, err)
 }
 
-// Unended returns the turns with calls that an earlier daemon has not ended, where one daemon
-// uses the tables.
+// Unended returns the turns with calls that an earlier daemon has not ended, in SQLite.
 func (s *Store) Unended(ctx context.Context) (list []Run, err error) {
 	err = s.db.Each(ctx, "SELECT id, principal FROM conversations WHERE id IN (SELECT conversation_id FROM turn_steps)", nil, func(row sqlite.Row) error {
 		var r Run

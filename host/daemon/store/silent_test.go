@@ -4,8 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net"
-	"strings"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,48 +15,6 @@ import (
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
-// A silentProxy is between weir and the database. While it is silent, it takes what comes
-// and passes nothing on, also for new connections.
-type silentProxy struct{ silent atomic.Bool }
-
-func (p *silentProxy) start(t *testing.T, to string) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	pass := func(from, to net.Conn) {
-		defer from.Close()
-		defer to.Close()
-		for b := make([]byte, 1<<16); ; {
-			n, err := from.Read(b)
-			if err != nil {
-				return
-			}
-			if !p.silent.Load() {
-				to.Write(b[:n])
-			}
-		}
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				c.Close()
-				continue
-			}
-			go pass(c, server)
-			go pass(server, c)
-		}
-	}()
-	return l.Addr().String()
-}
-
 // A database that stops answering, with its connections open, fails what is asked within
 // seconds, and works again when it answers. A statement that is only long goes on.
 func TestSilentDatabase(t *testing.T) {
@@ -66,15 +23,19 @@ func TestSilentDatabase(t *testing.T) {
 	}
 	t.Parallel()
 	direct := pgtest.URL(t)
-	_, rest, _ := strings.Cut(direct, "@")
-	server, _, _ := strings.Cut(rest, "/")
-	var p silentProxy
-	s := reopen(t, archive.Config{URL: strings.Replace(direct, server, p.start(t, server), 1) + "&connect_timeout=3"})
+	var silent atomic.Bool // the server takes what comes, and passes nothing on, also for new connections
+	s := reopen(t, archive.Config{URL: pgtest.Between(t, direct, func(to io.Writer, piece []byte, _ bool) error {
+		if silent.Load() {
+			return nil
+		}
+		_, err := to.Write(piece)
+		return err
+	}) + "&connect_timeout=3"})
 	e := put(t, s, "before")
 	if err := s.db.Each(t.Context(), "SELECT pg_sleep(4)::text", nil, func(sqlite.Row) error { return nil }); err != nil {
 		t.Fatalf("a long statement: %v", err)
 	}
-	p.silent.Store(true)
+	silent.Store(true)
 	const hung = 30 * time.Second // the machine may be busy
 	var asked sync.WaitGroup
 	for name, ask := range map[string]func(context.Context) error{
@@ -92,7 +53,7 @@ func TestSilentDatabase(t *testing.T) {
 		})
 	}
 	asked.Wait()
-	p.silent.Store(false)
+	silent.Store(false)
 	began := time.Now()
 	put(t, s, "after")
 	if _, err := s.archive.Get(t.Context(), mine, e.UUID); err != nil || time.Since(began) > hung {

@@ -12,8 +12,7 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// GiveUpAll gives up the turns that earlier daemons have not ended, where one daemon uses the
-// database. A turn that cannot be given up remains for the next start.
+// GiveUpAll gives up the turns that earlier daemons have not ended, in SQLite. A turn that cannot be given up remains for the next start.
 func (s *Service) GiveUpAll(ctx context.Context) error {
 	if s.Leases != nil {
 		return nil

@@ -214,8 +214,8 @@ func (l *lasting) store(ctx context.Context, s *step, body []byte) (err error) {
 	return nil
 }
 
-// began stores that a call begins, unless it can be made twice. With one daemon it does not: the
-// call begins also if that cannot be stored, so its outcome is unknown in any case.
+// began stores that a call begins, unless it can be made twice. In SQLite it does not: the call
+// begins also if that cannot be stored, so its outcome is unknown in any case.
 func (l *lasting) began(ctx context.Context, c tool.Call) error {
 	if !l.shared() || l.t.s.repeats(c.Tool) {
 		return nil

@@ -19,16 +19,15 @@ import (
 // Paths are the files and folders of one run. With --data all of them are in that
 // folder, else in a folder weir of the XDG folders.
 type Paths struct {
-	Config  string `json:"config"`  // tools.toml; empty: there is none, and the defaults apply
-	Data    string `json:"data"`    // archive, token, lock, address
-	Archive string `json:"archive"` // the SQLite file
-	Cache   string `json:"cache"`   // compiled modules
-	Token   string `json:"token"`   // file with the token
-	Address string `json:"address"` // file with the running daemon's address
-	Lock    string `json:"lock"`
-	Pins    string `json:"pins"` // weir.lock: which plugins may run
-	// Approved is the folder with the copies of approved plugins.
-	Approved string `json:"approved"`
+	Config   string `json:"config"`  // tools.toml; empty: there is none, and the defaults apply
+	Data     string `json:"data"`    // archive, token, lock, address
+	Archive  string `json:"archive"` // the SQLite file
+	Cache    string `json:"cache"`   // compiled modules
+	Token    string `json:"token"`   // file with the token
+	Address  string `json:"address"` // file with the running daemon's address
+	Lock     string `json:"lock"`
+	Pins     string `json:"pins"`     // weir.lock: which plugins may run
+	Approved string `json:"approved"` // folder with the copies of approved plugins
 }
 
 // Paths returns all paths. It creates nothing. The error is a flag that names no
@@ -67,11 +66,10 @@ func (o Source) Paths() (Paths, error) {
 	return p, err
 }
 
-// Hidden returns the files that no tool may see, whatever its grants: keys, the
-// token, results of other conversations and compiled code. The whole data folder is
-// hidden unless it contains the current folder or the configuration.
+// Hidden returns the files that no tool may see, whatever its grants: keys, the token, results of other conversations and
+// compiled code. The whole data folder is hidden unless it contains the current folder or the configuration.
 func (p Paths) Hidden() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Lock + ".daemon", p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
+	files := []string{p.Token, p.Address, p.Lock, p.Lease(), p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
 		files = append(files, dotenv.File(p.Config), dotenv.File(p.Config)+dotenv.Local)
 	}
@@ -97,6 +95,9 @@ const (
 // Quarantine returns the file with the modules whose compilation failed.
 func (p Paths) Quarantine() string { return filepath.Join(p.Data, "quarantine.json") }
 
+// Lease returns the file with the id of the last daemon that had Lock.
+func (p Paths) Lease() string { return p.Lock + ".daemon" }
+
 // ReadOnly returns the files that tools may read but not change, because they decide
 // what tools may do. This includes every tools.toml and the .env beside it: weir reads
 // those of the folder in which it is started.
@@ -108,9 +109,8 @@ func (p Paths) ReadOnly() []string {
 	return append(names, p.Config)
 }
 
-// reserved returns what a writable folder of a plugin must not contain: the data
-// folder with what is configured to lie elsewhere, the configuration and the plugin
-// folders.
+// reserved returns what a writable folder of a plugin must not contain: the data folder with what is configured to lie
+// elsewhere, the configuration and the plugin folders.
 func (p Paths) reserved(folders []FolderSettings) []string {
 	out := []string{p.Data, p.Archive, p.Cache}
 	if p.Config != "" {

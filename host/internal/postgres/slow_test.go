@@ -3,8 +3,6 @@ package postgres_test
 import (
 	"database/sql"
 	"io"
-	"net"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,44 +14,13 @@ import (
 
 // slowly returns the URL of a database over a link that takes a megabyte in three seconds.
 func slowly(t *testing.T, address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	server := u.Host
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			s, err := net.Dial("tcp", server)
-			if err != nil {
-				c.Close()
-				return
-			}
-			go func() {
-				_, _ = io.Copy(c, s)
-				c.Close()
-			}()
-			go func() {
-				defer s.Close()
-				for {
-					n, err := io.CopyN(s, c, 32<<10)
-					if time.Sleep(time.Duration(n) * 3 * time.Microsecond); err != nil {
-						return
-					}
-				}
-			}()
+	return pgtest.Between(t, address, func(to io.Writer, piece []byte, answer bool) error {
+		if !answer {
+			time.Sleep(time.Duration(len(piece)) * 3 * time.Microsecond)
 		}
-	}()
-	u.Host = l.Addr().String()
-	return u.String()
+		_, err := to.Write(piece)
+		return err
+	})
 }
 
 // A large text takes longer than a process may be silent in a transaction.
