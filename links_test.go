@@ -38,7 +38,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Every path in ARCHITECTURE.md that begins with a folder of the repository exists.
+// Every path in ARCHITECTURE.md that begins with a folder of the repository exists, and the
+// file has the functions and constants that are named after it and a colon.
 func TestArchitectureNamesRealFiles(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
@@ -51,6 +52,41 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 	for _, m := range named {
 		if found, err := filepath.Glob(m[1]); err != nil || len(found) == 0 {
 			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+		}
+	}
+	inside := regexp.MustCompile(`(?m)`+"`([a-z/0-9]+\\.go)`"+`: (\w+(?:, \w+)*)`).FindAllStringSubmatch(string(text), -1)
+	if len(inside) < 30 {
+		t.Errorf("names in only %d files are read: the page is not read as it is written", len(inside))
+	}
+	for _, m := range inside {
+		code, err := os.ReadFile(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range strings.SplitSeq(m[2], ", ") {
+			if !regexp.MustCompile(`(?m)^(?:func |func \(.*\) |\s*|const |var )` + name + `\b`).Match(code) {
+				t.Errorf("ARCHITECTURE.md says that %s has %s, which it does not declare", m[1], name)
+			}
+		}
+	}
+}
+
+// ARCHITECTURE.md says of every package what it does. What only one package can import is
+// that package's own matter.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, glob := range []string{"agent/*/*.go", "agent/internal/*/*.go", "agent/model/*/*.go", "host/*/*.go", "host/daemon/*/*.go", "host/internal/*/*.go", "host/script/*/*.go", "sdk/*/*.go"} {
+		files, err := filepath.Glob(glob)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", glob, len(files), err)
+		}
+		for _, file := range files {
+			if name := filepath.Base(filepath.Dir(file)); !regexp.MustCompile("[`/ ]" + name + "[`/, ]").Match(text) {
+				t.Errorf("ARCHITECTURE.md does not name the package %s", filepath.Dir(file))
+			}
 		}
 	}
 }

@@ -77,7 +77,7 @@ const (
 	DefaultCalls    = 200
 	DefaultParallel = 4
 	DefaultScripts  = 4
-	DefaultPatience = 10 * time.Second
+	DefaultPatience = 10 * time.Second // then it leaves memory; it may wait without end
 )
 
 // Bounds of what a script asks for and leaves, beside the calls.

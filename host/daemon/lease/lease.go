@@ -1,7 +1,7 @@
 // Package lease keeps the turns that a daemon owns, where several daemons share a database.
 //
 // A Keeper says each second that its daemon lives. One that has not said so for three
-// seconds is taken for dead: the others take over its turns. If it lives after all, as when
+// seconds (aliveFor in package store) is taken for dead: the others take over its turns. If it lives after all, as when
 // it was frozen, it finds that out: its turns end here, and what they still write is not
 // written. Only the database's clock decides.
 package lease

@@ -4,7 +4,8 @@ import "net/netip"
 
 // special lists the networks that are not the public internet beyond what
 // netip has a name for. Addresses that embed an IPv4 address are here too:
-// they would reach that address by another way.
+// they would reach that address by another way. A granted private host may still be in
+// one of them: see machine.
 var special = prefixes(
 	"0.0.0.0/8",        // this network
 	"100.64.0.0/10",    // carrier-grade NAT
