@@ -178,7 +178,7 @@ func (h *Host) Close() error {
 	h.mu.Unlock()
 	h.cancel()
 	h.calls.Wait()
-	h.finder.Wait()
+	h.finder.Rest()
 	h.current.Load().retire(nil)
 	h.saveIndex()
 	return h.release()

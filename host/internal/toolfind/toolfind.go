@@ -1,6 +1,7 @@
 // Package toolfind keeps an index of the tools of a host, and finds among those that a
-// caller sees. The index is made in the background and replaced as a whole: a search
-// uses the one of now, however many tools change.
+// caller sees. The first search makes the index: many a process calls one tool and searches
+// none. Later it is made in the background and replaced as a whole: a search uses the one of
+// now, however many tools change.
 package toolfind
 
 import (
@@ -40,6 +41,7 @@ type Finder struct {
 	mu     sync.Mutex
 	tools  []plugin.ToolInfo // of the last Update
 	change int               // counts the Updates
+	wanted bool              // there was a search
 	busy   bool              // an index is being made
 	done   sync.Cond         // the index of the last Update is there; L is mu
 }
@@ -55,8 +57,8 @@ func (f *Finder) Configure(cfg Config) { f.models.Configure(cfg) }
 // Run asks the models about tools until ctx ends.
 func (f *Finder) Run(ctx context.Context) { f.models.Run(ctx) }
 
-// Update makes an index of other tools in the background. The slice must not be
-// modified afterwards.
+// Update makes an index of other tools in the background, after the first search. The slice
+// must not be modified afterwards.
 func (f *Finder) Update(tools []plugin.ToolInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,10 +85,10 @@ func (f *Finder) rebuild() {
 	}
 }
 
-// begin makes an index in the background; f.mu must be held.
+// begin makes an index in the background, if one is wanted; f.mu must be held.
 func (f *Finder) begin() {
 	f.change++
-	if !f.busy {
+	if f.wanted && !f.busy {
 		f.busy = true
 		go f.build()
 	}
@@ -137,6 +139,17 @@ func (f *Finder) cond() *sync.Cond {
 
 // Wait waits until the index has the tools of the last Update.
 func (f *Finder) Wait() {
+	f.mu.Lock()
+	if !f.wanted && f.change > 0 {
+		f.wanted = true
+		f.begin()
+	}
+	f.mu.Unlock()
+	f.Rest()
+}
+
+// Rest waits until no index is being made.
+func (f *Finder) Rest() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.busy {
