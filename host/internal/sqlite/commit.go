@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/weirhost/weir/host/internal/msg"
-	"github.com/weirhost/weir/host/internal/postgres"
 )
 
 // The bounds of one batch: the number of writes, and the bytes after which no
@@ -178,17 +177,21 @@ func (db *DB) commitJobs(jobs []*job) {
 // nothing is set on that job; every other error is returned and nothing is
 // committed.
 func (db *DB) commitBatch(jobs []*job) error {
-	tx, err := db.write.BeginTx(postgres.Deferred(context.Background()), nil)
+	release, err := db.occupy(context.Background())
 	if err != nil {
+		return err
+	}
+	defer release()
+	b := &Batch{db: db}
+	if err := b.begin(); err != nil {
 		return err
 	}
 	committed := false
 	defer func() {
 		if !committed {
-			_ = tx.Rollback() // the first error matters more
+			_ = b.end(false) // the first error matters more
 		}
 	}()
-	b := &Batch{db: db, tx: tx}
 	for _, j := range jobs {
 		err := j.run(b)
 		if u, ok := errors.AsType[*unchanged](err); ok {
@@ -199,7 +202,7 @@ func (db *DB) commitBatch(jobs []*job) error {
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
+	if err := b.end(true); err != nil {
 		return err
 	}
 	committed = true
@@ -209,6 +212,11 @@ func (db *DB) commitBatch(jobs []*job) error {
 // Transact runs run in a transaction of its own and syncs it to disk. Unlike Commit
 // it can be interrupted by ctx at any time, and run is called once.
 func (db *DB) Transact(ctx context.Context, run func(*sql.Tx) error) error {
+	release, err := db.occupy(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 )
 
 // blocked keeps the writer busy until release is called.
@@ -194,6 +196,47 @@ func TestAPanicInAWrite(t *testing.T) {
 	}
 	if err := f.Commit(t.Context(), 0, f.add("after")); err != nil {
 		t.Errorf("the writer is blocked: %v", err)
+	}
+}
+
+// Writes of every kind wait for each other: a transaction of Commit is no sql.Tx, which
+// would keep the connection.
+func TestWritesOfAllKindsAtOnce(t *testing.T) {
+	f := openTest(t, Faults{})
+	kinds := []func(ctx context.Context, text string) error{
+		func(ctx context.Context, text string) error { return f.Commit(ctx, 0, f.add(text)) },
+		func(ctx context.Context, text string) error {
+			return f.Transact(ctx, func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "INSERT INTO notes VALUES (?)", text)
+				return err
+			})
+		},
+		func(ctx context.Context, text string) error {
+			_, err := f.ExecContext(ctx, "INSERT INTO notes VALUES (?)", text)
+			return err
+		},
+		func(ctx context.Context, text string) error {
+			return errors.Join(f.Commit(ctx, 0, f.add(text)), f.Reclaim(ctx, true))
+		},
+		func(ctx context.Context, text string) error {
+			files := fstest.MapFS{"00001_more.sql": {Data: []byte("-- +goose Up\nCREATE TABLE " + text + " (text TEXT NOT NULL);\n")}}
+			return errors.Join(f.Migrate(ctx, Schema{"of_" + text, files}), f.Commit(ctx, 0, f.add(text)))
+		},
+	}
+	const each = 20
+	var wg sync.WaitGroup
+	for i, write := range kinds {
+		for n := range each {
+			wg.Go(func() {
+				if err := write(t.Context(), fmt.Sprint("t", i, "_", n)); err != nil {
+					t.Errorf("kind %d: %v", i, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if got := f.all(t); len(got) != len(kinds)*each {
+		t.Errorf("%d notes", len(got))
 	}
 }
 

@@ -48,12 +48,16 @@ type Faults struct {
 type DB struct {
 	log   hclog.Logger
 	kind  kind
-	write *sql.DB // one connection
+	write *sql.DB // one connection; see occupy
 	read  *sql.DB // several connections, query_only
 	// beside has one connection to PostgreSQL that waits for no lock of a write.
 	beside *sql.DB
 	queue  commitQueue
 	wakes  wakes
+
+	occupied chan struct{} // holds a value while a transaction or a statement uses write
+	// file begins and ends the transactions of a Batch in a file.
+	file struct{ begin, commit, rollback *Statement }
 
 	mu       sync.Mutex  // guards prepared
 	prepared []*sql.Stmt // closed by Close
@@ -69,7 +73,7 @@ type DB struct {
 // and not changed. A file that is read-only can be opened: every write then returns
 // ErrFull. Reading the whole file takes about half a second for each GiB.
 func Open(ctx context.Context, o Options, schemas ...Schema) (db *DB, err error) {
-	db = &DB{log: o.Logger}
+	db = &DB{log: o.Logger, occupied: make(chan struct{}, 1)}
 	if db.log == nil {
 		db.log = hclog.NewNullLogger()
 	}
@@ -126,7 +130,17 @@ func (db *DB) connect(ctx context.Context, path string, m mode, schemas []Schema
 	}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
-	return nil
+	return db.PrepareAll(ctx, map[**Statement]string{&db.file.begin: "BEGIN IMMEDIATE", &db.file.commit: "COMMIT", &db.file.rollback: "ROLLBACK"})
+}
+
+// occupy waits until no other write is under way, and returns what ends this one.
+func (db *DB) occupy(ctx context.Context) (release func(), err error) {
+	select {
+	case db.occupied <- struct{}{}:
+		return func() { <-db.occupied }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Close closes the database. Running calls fail; later calls return ErrClosed. Close

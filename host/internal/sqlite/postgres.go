@@ -44,8 +44,14 @@ func (db *DB) connectPostgres(ctx context.Context, o Options, schemas []Schema) 
 	return Wrap(ctx, "opening the archive", err)
 }
 
-// alone runs f, which may begin several transactions, while no other process writes.
+// alone runs f, which may begin several transactions, while nothing else writes, in this
+// process or another one.
 func (db *DB) alone(ctx context.Context, f func() error) error {
+	release, err := db.occupy(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if db.kind == inFile {
 		return f()
 	}
@@ -53,7 +59,7 @@ func (db *DB) alone(ctx context.Context, f func() error) error {
 	if _, err := db.write.ExecContext(ctx, "SELECT pg_advisory_lock("+postgres.Key+")"); err != nil {
 		return err
 	}
-	err := f()
+	err = f()
 	_, unlocked := db.write.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+postgres.Key+")")
 	return errors.Join(err, unlocked)
 }

@@ -28,7 +28,11 @@ func (db *DB) QueryRowContext(ctx context.Context, query string, args ...any) *s
 // ExecContext runs one statement of the writer in a transaction of its own.
 func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
 	if db.kind == inFile {
-		return db.write.ExecContext(ctx, query, args...)
+		err = db.alone(ctx, func() (err error) {
+			res, err = db.write.ExecContext(ctx, query, args...)
+			return err
+		})
+		return res, err
 	}
 	err = db.Transact(ctx, func(tx *sql.Tx) (err error) {
 		res, err = tx.ExecContext(ctx, query, args...)

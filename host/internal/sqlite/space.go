@@ -19,30 +19,35 @@ func (db *DB) Reclaim(ctx context.Context, all bool) error {
 	if db.kind == inPostgres {
 		return nil
 	}
-	const doing, step = "returning free space of the archive", 2000 // pages
-	for {
-		var free, pages int
-		err := db.write.QueryRowContext(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)").Scan(&free, &pages)
+	for more := true; more; {
+		err := db.alone(ctx, func() (err error) {
+			more, err = db.reclaim(ctx, all)
+			return err
+		})
 		if err != nil {
-			return Wrap(ctx, doing, err)
-		}
-		if free == 0 || !all && free*4 < pages {
-			break
-		}
-		// The pragma frees one page for each row that is read from it.
-		rows, err := db.write.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", step))
-		if err != nil {
-			return Wrap(ctx, doing, err)
-		}
-		for rows.Next() {
-		}
-		err = rows.Err()
-		rows.Close()
-		if err != nil {
-			return Wrap(ctx, doing, err)
+			return Wrap(ctx, "returning free space of the archive", err)
 		}
 	}
 	return db.TruncateLog(ctx)
+}
+
+// reclaim returns some free pages to the file system, and reports whether there were any.
+func (db *DB) reclaim(ctx context.Context, all bool) (more bool, err error) {
+	const step = 2000 // pages
+	var free, pages int
+	err = db.write.QueryRowContext(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)").Scan(&free, &pages)
+	if err != nil || free == 0 || !all && free*4 < pages {
+		return false, err
+	}
+	// The pragma frees one page for each row that is read from it.
+	rows, err := db.write.QueryContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", step))
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return true, rows.Err()
 }
 
 // TruncateLog copies the log into the file and truncates it. A reader that still
@@ -52,7 +57,9 @@ func (db *DB) TruncateLog(ctx context.Context) error {
 		return nil
 	}
 	var busy, frames, done int
-	err := db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &done)
+	err := db.alone(ctx, func() error {
+		return db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &done)
+	})
 	if err != nil {
 		return Wrap(ctx, "truncating the archive's log", err)
 	}
