@@ -8,8 +8,8 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/tooluse"
-	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -17,34 +17,30 @@ import (
 // decided already: only a rule that denies stops a call. The calls of every other
 // session are a model's or another program's.
 func (s *Session) ByPerson() *Session {
-	out := *s
-	out.person = true
-	return &out
+	return s.with(func(out *Session) { out.person = true })
 }
 
 // Asking returns the same session with another Approver than Config.Approve. If
 // nil, no person is available.
 func (s *Session) Asking(a approval.Approver) *Session {
-	out := *s
-	out.approver = a
-	return &out
+	return s.with(func(out *Session) { out.approver = a })
 }
 
 // MayAsk reports whether calls of a tool could need a person's approval. It
 // returns false for an unknown tool.
 func (s *Session) MayAsk(name string) bool {
-	t := s.h.current.Load().tools[name]
-	return t != nil && !s.person && s.h.settings.Load().rules.MayAsk(t.subject())
+	t := s.h.current.Load().Tools[name]
+	return t != nil && !s.person && s.h.settings.Load().rules.MayAsk(t.Subject())
 }
 
 // authorize decides whether a call runs. The error is what the model reads if it
 // does not. The approval is nil when there was nothing to decide.
-func (s *Session) authorize(ctx context.Context, t *boundTool, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
+func (s *Session) authorize(ctx context.Context, t *snapshot.Tool, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
 	gate := approval.Gate{
 		Rules: s.h.settings.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person,
 		Principal: string(s.principal), Conversation: s.conversation, Locale: s.locale, Now: s.h.cfg.Now, Log: s.h.log,
 	}
-	a, fail := gate.Authorize(ctx, t.subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})
+	a, fail := gate.Authorize(ctx, t.Subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})
 	return a, msg.ToolError(s.locale, fail)
 }
 
@@ -61,46 +57,6 @@ func (s *Session) mayBegin(ctx context.Context, c tool.Call) (fail *tool.Error) 
 		fail = tool.Errorf(tool.Cancelled, "", "the call was not begun")
 	}
 	return fail
-}
-
-// subject returns what the approval of a call depends on.
-func (t *boundTool) subject() approval.Subject {
-	s := approval.Subject{
-		Tool: t.info.Spec.Name, Plugin: t.info.Plugin, Effect: t.effect, AnyHost: t.anyHost, ReadsFolders: len(t.grant.Mounts) > 0,
-		Identity: t.identity, Idempotent: t.info.Spec.Hints.Idempotent,
-	}
-	if t.grant.HTTP != nil {
-		s.Hosts = t.reach
-	}
-	for _, m := range t.grant.Mounts {
-		if m.Write {
-			s.WritableFolders = append(s.WritableFolders, m.Guest)
-		}
-	}
-	return s
-}
-
-// fixEffect sets what a tool can do. The folders of a tool that declares itself
-// read-only are mounted read-only.
-func (t *boundTool) fixEffect(anyHost bool) {
-	readOnly, writes := t.info.Spec.Hints.ReadOnly, false
-	t.grant.Mounts = slices.Clone(t.grant.Mounts)
-	for i := range t.grant.Mounts {
-		m := &t.grant.Mounts[i]
-		m.Write = m.Write && !readOnly
-		writes = writes || m.Write
-	}
-	reaches := t.grant.HTTP != nil
-	t.anyHost = reaches && anyHost
-	switch {
-	case writes || reaches && !readOnly:
-		t.effect = plugin.EffectChanges
-	case reaches:
-		t.effect = plugin.EffectNetwork
-	default:
-		t.effect = plugin.EffectNone
-	}
-	t.info.Effect = t.effect
 }
 
 // Forget deletes the remembered approvals of a conversation that was deleted.
@@ -124,15 +80,8 @@ func (s *Session) scopeKey() string {
 
 func (s *Session) sharesArchive() bool { return s.h.settings.Load().Archive.UserScope || s.across }
 
-// noteRead marks the conversation as private after a tool with a granted folder ran.
-func (s *Session) noteRead(t *boundTool) {
-	if len(t.grant.Mounts) > 0 {
-		s.markPrivate()
-	}
-}
-
 // markPrivate marks the conversation as private, and the user's conversations as a
-// whole.
+// whole: it holds text of a granted folder, or of another program.
 func (s *Session) markPrivate() {
 	s.h.memory.MarkPrivate(s.scopeKey(), true)
 	s.h.memory.MarkPrivate(string(s.principal), true)
@@ -175,18 +124,7 @@ func (e exposure) HoldsPrivate(ctx context.Context) bool {
 			return true
 		}
 	}
-	private := slices.ContainsFunc(ran, s.h.current.Load().mayRead)
+	private := slices.ContainsFunc(ran, s.h.current.Load().MayRead)
 	s.h.memory.MarkPrivate(s.scopeKey(), private)
 	return private
-}
-
-// mayRead reports whether a tool of that name may bring text of a granted folder
-// into a conversation. A tool that no longer exists may have done so.
-func (s *snapshot) mayRead(name string) bool {
-	switch name {
-	case tool.RunScript, tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool: // they show what the conversation has already
-		return false
-	}
-	t, found := s.tools[name]
-	return !found || len(t.grant.Mounts) > 0
 }

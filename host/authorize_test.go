@@ -123,7 +123,7 @@ func TestEffects(t *testing.T) {
 		}
 		place(t, dir, "pen", fmt.Appendf(nil, "schema = 1\nname = \"pen\"\n[permissions]\n%s[[tool]]\nname = \"job\"\ndescription = \"d\"\nexport = \"fetch\"\nhints = { read_only = %v }\n", asks, tt.claims))
 		h := open(t, dir, func(c *Config) { c.Grants = map[string]plugin.Grant{"pen": grant} })
-		if got := h.current.Load().tools["job"].effect; got != tt.want {
+		if got := h.current.Load().Tools["job"].Info.Effect; got != tt.want {
 			t.Errorf("%+v: %s", tt, got)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
-	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
@@ -38,7 +35,7 @@ func (s *Session) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 // call is the way of one call through the host. stale reports that the plugin's
 // files have changed since the snapshot and nothing has run.
-func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool.Result, stale bool) {
+func (s *Session) call(ctx context.Context, snap *snapshot.Snapshot, c tool.Call) (r tool.Result, stale bool) {
 	// Find the tool and read the arguments. The host answers its own tools.
 	t, args, fail := s.resolve(snap, c)
 	switch {
@@ -62,7 +59,9 @@ func (s *Session) call(ctx context.Context, snap *snapshot, c tool.Call) (r tool
 	}
 	// Run the tool, or take its answer from the cache.
 	a, stats, fail, stale := s.answer(ctx, t, c, input)
-	s.noteRead(t)
+	if t.ReadsFolders() {
+		s.markPrivate()
+	}
 	if fail != nil {
 		return tool.Result{Err: fail, Stats: stats, Approval: approval, Refused: a.Refused, Note: a.Note}, stale
 	}
@@ -131,8 +130,8 @@ type arguments struct {
 
 // resolve returns the tool of a call, nil for one of the host's own, and the
 // arguments.
-func (s *Session) resolve(snap *snapshot, c tool.Call) (t *boundTool, args arguments, fail *tool.Error) {
-	t = snap.tools[c.Tool]
+func (s *Session) resolve(snap *snapshot.Snapshot, c tool.Call) (t *snapshot.Tool, args arguments, fail *tool.Error) {
+	t = snap.Tools[c.Tool]
 	if t != nil && len(c.Args) > maxArgs {
 		return nil, args, tool.Errorf(tool.TooLarge, "pass less text", "the arguments have %d bytes; %s accepts at most %d", len(c.Args), c.Tool, maxArgs)
 	}
@@ -154,82 +153,61 @@ func (s *Session) unknownTool(name string) *tool.Error {
 	for _, t := range s.Tools() {
 		names = append(names, t.Name)
 	}
-	hint := tool.Textf("use only the tools that are listed")
-	if near := text.Nearest(name, names); len(near) > 0 {
-		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
-	}
-	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", text.OneLine(name, 80)), hint)
+	return noTool(name, names, tool.Textf("use only the tools that are listed"))
 }
 
 // answer returns the answer to a call, from the cache if the tool allows it.
-func (s *Session) answer(ctx context.Context, t *boundTool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
-	key := ""
-	if t.def.TTL > 0 && t.identity != "" {
-		l, _ := t.within(c.MaxChars)
-		key = strings.Join([]string{t.identity, string(s.principal), string(s.locale), strconv.Itoa(l.MaxChars), string(input)}, "\x00")
+func (s *Session) answer(ctx context.Context, t *snapshot.Tool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
+	key := t.AnswerKey(string(s.principal), s.locale, c.MaxChars, input)
+	if key != "" {
 		a, ok, done := s.h.answers.Join(ctx, key, s.h.cfg.Now)
 		if ok {
 			return a, tool.Stats{Cached: true, RawBytes: a.RawSize}, nil, false
 		}
 		defer done()
 	}
-	if fail := s.checkRate(t); fail != nil {
+	if fail := t.CheckRate(s.h.cfg.Now); fail != nil {
 		return a, stats, fail, false
 	}
 	a, stats, fail, stale = s.run(ctx, t, c, input)
 	if key != "" && fail == nil && a.Err == nil {
-		s.h.answers.Put(key, a, s.h.cfg.Now().Add(t.def.TTL))
+		s.h.answers.Put(key, a, s.h.cfg.Now().Add(t.Info.CacheTTL))
 	}
 	return a, stats, fail, stale
 }
 
-// checkRate counts the call against the tool's rate limit.
-func (s *Session) checkRate(t *boundTool) *tool.Error {
-	if t.limiter == nil {
-		return nil
-	}
-	now := s.h.cfg.Now()
-	reservation := t.limiter.ReserveN(now, 1)
-	wait := reservation.DelayFrom(now)
-	if wait <= 0 {
-		return nil
-	}
-	reservation.CancelAt(now)
-	return tool.NewError(tool.RateLimited, tool.Textf("rate limit reached: %s allows %d calls per minute", t.info.Spec.Name, t.def.PerMinute),
-		tool.Textf("retry in %d seconds, or continue without it", int((wait+time.Second-1)/time.Second)))
-}
-
 // run acquires the tool's module or server, calls it and decodes the answer.
-func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
+func (s *Session) run(ctx context.Context, t *snapshot.Tool, c tool.Call, input json.RawMessage) (a answer.Answer, stats tool.Stats, fail *tool.Error, stale bool) {
 	// The module may have to be compiled. That needs no slot.
-	m, err := t.source.Acquire(ctx)
+	m, err := t.Source.Acquire(ctx)
 	if err != nil {
 		fail, stale = s.unavailable(ctx, t, err)
 		return a, stats, fail, stale
 	}
-	defer t.source.Release()
-	if t.abi != registry.ABIOwn {
-		if input, err = runner.ThirdPartyInput(t.abi, t.def.Remote, input, s.h.remote.Add(1)); err != nil {
-			return a, stats, tool.Errorf(tool.BadArgs, "", "the arguments are not valid JSON: %s", err), false
-		}
+	defer t.Source.Release()
+	inv, err := t.Invocation(s.locale, c.MaxChars, input, &s.h.remote)
+	if err != nil {
+		return a, stats, tool.Errorf(tool.BadArgs, "", "the arguments are not valid JSON: %s", err), false
 	}
-	inv := s.invocation(t, c, input)
-	sent := s.h.offline.Record(s.locale)
-	if client, ok := t.grant.HTTP.(*egress.Client); ok {
-		sent = client.Record(s.locale)
+	if f := s.report; f != nil {
+		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
 	}
+	client, ok := inv.Grant.HTTP.(*egress.Client)
+	if !ok {
+		client = s.h.offline
+	}
+	sent := client.Record(s.locale)
 	inv.Grant.HTTP = sent
 	o, fail := m.Call(ctx, inv)
 	if o.NoSlot && ctx.Err() != nil {
 		return a, stats, tool.Errorf(tool.Cancelled, "", "too many tools are running"), false
 	}
-	if o.Relist && t.abi != registry.ABIOwn {
-		s.h.lister.Forget(t.module.Plugin())
+	if o.Relist && t.ThirdParty != nil {
+		s.h.lister.Forget(t.ThirdParty)
 	}
 	if fail == nil {
-		text := o.Text || t.def.Format != registry.FormatMCP
-		s.h.largeText.Do(len(o.Bytes), func() { a = answer.Decode(o.Bytes, text, o.Flat, s.locale) })
-		fail = t.checkAnswer(a)
+		s.h.largeText.Do(len(o.Bytes), func() { a = answer.Decode(o.Bytes, o.Text || !inv.MCP, o.Flat, s.locale) })
+		fail = t.CheckAnswer(a)
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: a.RawSize}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
@@ -241,58 +219,32 @@ func (s *Session) run(ctx context.Context, t *boundTool, c tool.Call, input json
 
 // noteRefused remembers the refused hosts of a call. It returns their names, and what
 // the model reads about them: tools often report a refusal as another failure.
-func (s *Session) noteRefused(t *boundTool, refused []egress.Refusal) (names []string, note string) {
-	if len(refused) == 0 || t.refused == nil {
+func (s *Session) noteRefused(t *snapshot.Tool, refused []egress.Refusal) (names []string, note string) {
+	if len(refused) == 0 || t.Refused == nil {
 		return nil, ""
 	}
-	for _, one := range t.refused.Add(refused, s.h.cfg.Now()) {
-		s.h.log.Warn("a plugin requested a host that it may not reach", "plugin", t.info.Plugin, "tool", t.info.Spec.Name, "host", one.Host, "fix", t.refused.Fix([]egress.Refusal{one}))
+	for _, one := range t.Refused.Add(refused, s.h.cfg.Now()) {
+		s.h.log.Warn("a plugin requested a host that it may not reach", "plugin", t.Info.Plugin, "tool", t.Info.Spec.Name, "host", one.Host, "fix", t.Refused.Fix([]egress.Refusal{one}))
 	}
 	for _, one := range refused {
 		names = append(names, one.Host)
 	}
-	return names, msg.In(s.locale, t.refused.Note(refused))
+	return names, msg.In(s.locale, t.Refused.Note(refused))
 }
 
 // unavailable returns the failure of a call whose module cannot be acquired.
-func (s *Session) unavailable(ctx context.Context, t *boundTool, err error) (fail *tool.Error, stale bool) {
-	name := t.info.Spec.Name
+func (s *Session) unavailable(ctx context.Context, t *snapshot.Tool, err error) (fail *tool.Error, stale bool) {
+	name := t.Info.Spec.Name
 	switch {
 	case ctx.Err() != nil:
 		return tool.Errorf(tool.Cancelled, "", "too many tools are running"), false
 	case errors.Is(err, registry.ErrChanged), errors.Is(err, runner.ErrRetired):
 		return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be read at the moment", name), true
-	case t.source.Refusal() != nil || errors.Is(err, worker.ErrAgain):
+	case t.Source.Refusal() != nil || errors.Is(err, worker.ErrAgain):
 		return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be used: %s", name, err), false
 	}
 	s.h.log.Error("a plugin cannot be read", "tool", name, "error", err)
 	return tool.Errorf(tool.Failed, hintOperator, "the plugin of %s cannot be read at the moment", name), s.h.watching.Load() != nil
-}
-
-func (s *Session) invocation(t *boundTool, c tool.Call, input json.RawMessage) sandbox.Invocation {
-	l, _ := t.within(c.MaxChars)
-	grant := t.grant
-	if grant.Config = t.configs[s.locale]; grant.Config == nil { // another server's tool
-		grant.Config = t.configIn(s.locale)
-	}
-	inv := sandbox.Invocation{Export: t.def.Export, Tool: t.info.Spec.Name, Input: input, Timeout: l.Timeout, Limits: l, Grant: grant, MaxOutput: tool.MaxWhole + 1, Fresh: t.def.Fresh, Slot: t.slot}
-	if t.def.Format == registry.FormatMCP {
-		inv.MCP, inv.MaxOutput = true, answer.MaxMCP+1 // a byte more shows that there is more
-	}
-	if f := s.report; f != nil {
-		inv.Progress = func(done, total int, msg string) { f(Progress{Call: c, Done: done, Total: total, Msg: msg}) }
-	}
-	return inv
-}
-
-// configIn returns the tool's configuration with the language of the session.
-func (t *boundTool) configIn(l tool.Locale) map[string]string {
-	c := maps.Clone(t.grant.Config)
-	if c == nil {
-		c = map[string]string{}
-	}
-	c["weir.locale"] = string(l)
-	return c
 }
 
 // markCut says of an answer of which only the beginning was read that there was more:
@@ -303,12 +255,4 @@ func (s *Session) markCut(a answer.Answer) answer.Answer {
 	a.Text += "\n" + msg.In(s.locale, tool.Textf("[weir: the text goes on here; only its first %s were kept]", most))
 	a.Note = strings.TrimSpace(a.Note + " " + msg.In(s.locale, tool.Textf("[The result is longer than %s. weir kept its first %s and the rest is gone: ask for a smaller part.]", most, most)))
 	return a
-}
-
-// checkAnswer refuses an answer that is empty where the manifest does not allow that.
-func (t *boundTool) checkAnswer(a answer.Answer) *tool.Error {
-	if a.Err == nil && strings.TrimSpace(a.Text) == "" && len(a.Parts) == 0 && !t.def.EmptyOK {
-		return tool.Errorf(tool.Failed, "try other arguments", "%s returned an empty answer", t.info.Spec.Name)
-	}
-	return nil
 }

@@ -1,9 +1,8 @@
 package host
 
 import (
-	"fmt"
-
 	"github.com/weirhost/weir/host/internal/changes"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -12,28 +11,11 @@ import (
 // them.
 type Change = changes.Change
 
-// states returns the plugins for a comparison with another scan; s may be nil.
-func (s *snapshot) states() []changes.Plugin {
-	if s == nil {
-		return nil
-	}
-	var out []changes.Plugin
-	for i, info := range s.infos() {
-		review := ""
-		if info.Pending != nil {
-			review = info.Pending.Digest + info.Pending.Why.String()
-		}
-		text := fmt.Sprint(info.State, info.Digest, info.Why, review, s.plugins[i].granted, info.Tools, info.Disabled)
-		out = append(out, changes.Plugin{Source: info.Source, Name: info.Name, State: info.State, Text: text, Review: review})
-	}
-	return out
-}
-
 // Problems returns what is wrong with the plugin folders themselves, such as one that
 // does not exist.
 func (h *Host) Problems() []tool.Text {
 	var out []tool.Text
-	for _, w := range h.current.Load().scan.Warnings {
+	for _, w := range h.current.Load().Scan.Warnings {
 		out = append(out, w.Text())
 	}
 	return out
@@ -45,30 +27,29 @@ const maxRefused = 5
 
 // logChange logs how many plugins there are at the first scan and which of them are
 // refused; later it logs the changes. What waits at the start has waited before.
-func (h *Host) logChange(old, next *snapshot, c Change) {
-	if old != nil && c.Empty() {
+func (h *Host) logChange(old, next *snapshot.Snapshot, c Change) {
+	first := old.Scan == nil
+	if !first && c.Empty() {
 		h.log.Debug("plugins scanned; nothing is different")
 		return
 	}
 	logged := map[string]bool{}
-	if old != nil {
-		for _, w := range old.scan.Warnings {
+	if !first {
+		for _, w := range old.Scan.Warnings {
 			logged[w.String()] = true
 		}
 	}
-	for _, w := range next.scan.Warnings {
+	for _, w := range next.Scan.Warnings {
 		if line := w.String(); !logged[line] {
 			h.log.Warn("plugin", "problem", line)
 		}
 	}
 	before := map[string]plugin.Info{}
-	if old != nil {
-		for _, info := range old.infos() {
-			before[info.Source] = info
-		}
+	for _, info := range old.Infos() {
+		before[info.Source] = info
 	}
 	counts, refused := map[plugin.State]int{}, 0
-	for _, info := range next.infos() {
+	for _, info := range next.Infos() {
 		counts[info.State]++
 		was, ok := before[info.Source]
 		same := ok && was.State == info.State && was.Why.String() == info.Why.String()
@@ -77,14 +58,14 @@ func (h *Host) logChange(old, next *snapshot, c Change) {
 			if info.State == plugin.Invalid {
 				refused++
 			}
-			if old == nil && info.State == plugin.Pending || refused > maxRefused || next.scan.Writing(info.Source) {
+			if first && info.State == plugin.Pending || refused > maxRefused || next.Scan.Writing(info.Source) {
 				log = h.log.Debug
 			}
 			log("plugin", "name", info.Name, "state", string(info.State), "why", info.Why.String(), "fix", info.Fix.String())
 		}
 	}
-	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(next.names)}
-	if old == nil {
+	args := []any{"ready", counts[plugin.Ready], "waiting", counts[plugin.Pending], "refused", counts[plugin.Invalid], "tools", len(next.Tools)}
+	if first {
 		h.logUnknown(nil)
 		h.log.Info("plugins scanned", args...)
 		return

@@ -30,7 +30,7 @@ func TestCallsWhileModulesComeAndGo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	last := h.current.Load().tools["p0"].module
+	last := moduleOf(h, "p0")
 	if _, err := last.Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestACallOutlivesItsEviction(t *testing.T) {
 	put(t, dir, "q", generation(1))
 	h := openIsolated(t, dir, func(c *Config) { c.Loaded = 1 })
 	s := h.Session("me", "c1")
-	slow := h.current.Load().tools["slow"].module
+	slow := moduleOf(h, "slow")
 	m, err := slow.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

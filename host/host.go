@@ -28,11 +28,13 @@ import (
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/signal"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -64,7 +66,7 @@ type Host struct {
 	offline   *egress.Client // of plugins without a network: it refuses every host
 
 	reloading sync.Mutex // held by everything that replaces current or settings
-	current   atomic.Pointer[snapshot]
+	current   atomic.Pointer[snapshot.Snapshot]
 	settings  atomic.Pointer[activeSettings]
 	watching  atomic.Pointer[watch.Watcher] // nil: no Watch runs
 	grace     time.Duration                 // see defaultGrace
@@ -89,6 +91,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	}
 	h = &Host{cfg: cfg, log: cmp.Or(cfg.Logger, hclog.NewNullLogger()), answers: answer.NewCache(answer.CacheBytes), grace: defaultGrace}
 	h.settings.Store(settings)
+	h.current.Store(&snapshot.Snapshot{})
 	if h.cfg.Now == nil {
 		h.cfg.Now = time.Now
 	}
@@ -123,7 +126,9 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.reload(ctx); err != nil {
 		return h, err
 	}
-	h.calls.Go(func() { h.lock.Follow(h.closing, h.revision, func() { _ = h.reload(h.closing) }) })
+	h.calls.Go(func() {
+		h.lock.Follow(h.closing, func() string { return h.current.Load().Revision }, func() { _ = h.reload(h.closing) })
+	})
 	if cfg.PrecompileDelay > 0 && engines.HasWorkers() {
 		go h.precompile()
 	}
@@ -179,7 +184,7 @@ func (h *Host) Close() error {
 	h.cancel()
 	h.calls.Wait()
 	h.finder.Rest()
-	h.current.Load().retire(nil)
+	h.current.Load().Retire(&snapshot.Snapshot{})
 	h.saveIndex()
 	return h.release()
 }
@@ -219,13 +224,13 @@ func (h *Host) leave(inner *cancelscope.Context) {
 }
 
 // Plugins returns all plugins by name, with their states and how to change them.
-func (h *Host) Plugins() []plugin.Info { return h.current.Load().infos() }
+func (h *Host) Plugins() []plugin.Info { return h.current.Load().Infos() }
 
 // Tools returns the callable tools: those of plugins by name, then the host's own.
 func (h *Host) Tools() []plugin.ToolInfo {
 	var out []plugin.ToolInfo
-	for _, t := range h.current.Load().usable() {
-		out = append(out, t.info)
+	for _, t := range h.current.Load().Usable() {
+		out = append(out, t.Info)
 	}
 	for _, spec := range h.ownTools() {
 		out = append(out, builtinInfo(spec))
@@ -235,8 +240,8 @@ func (h *Host) Tools() []plugin.ToolInfo {
 
 // Tool returns one of Tools by its name. Its cost does not depend on their number.
 func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
-	if t, ok := h.current.Load().tools[name]; ok && t.source.Refusal() == nil {
-		return t.info, true
+	if t, ok := h.current.Load().Tools[name]; ok && t.Source.Refusal() == nil {
+		return t.Info, true
 	}
 	for _, spec := range h.ownTools() {
 		if spec.Name == name {
@@ -244,6 +249,18 @@ func (h *Host) Tool(name string) (plugin.ToolInfo, bool) {
 		}
 	}
 	return plugin.ToolInfo{}, false
+}
+
+// LimitsIf returns the limits of a call of the named tool, by which layer, if the operator
+// set l for it, for an agent with a limit of chars; 0: no agent calls. A tool that does not
+// exist declares nothing.
+func (h *Host) LimitsIf(name string, l tool.Limits, chars int) (tool.Limits, limit.By) {
+	set, spec := h.settings.Load(), tool.Spec{Name: name}
+	if t := h.current.Load().Tools[name]; t != nil {
+		spec.Output = t.Info.Declared
+	}
+	info := set.limits.Effective(spec, "", l.Or(set.Tools[name].Limits), 0)
+	return set.limits.Within(&info, chars)
 }
 
 // ownTools returns the host's own tools.

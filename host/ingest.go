@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -40,16 +41,20 @@ func (s *Session) ingest(ctx context.Context, c tool.Call, whole []byte) (r tool
 		return r
 	}
 	s.markPrivate() // the text may come from anywhere
-	return s.keep(ctx, s.h.toolNamed(name), c, whole, "")
+	t := s.h.current.Load().Tools[name]
+	if t == nil {
+		t = s.h.newTool(tool.Spec{Name: name})
+	}
+	return s.keep(ctx, t, c, whole, "")
 }
 
 // IngestAs is Ingest for a result that weir's own tool spec has made of others: under the
 // limits of that tool. note is a sentence that the model reads before the text.
 func (s *Session) IngestAs(ctx context.Context, spec tool.Spec, c tool.Call, whole []byte, note string) (tool.Result, error) {
-	return s.admit(ctx, c, func(ctx context.Context) tool.Result { return s.keep(ctx, s.h.newTool(spec, "", 0), c, whole, note) })
+	return s.admit(ctx, c, func(ctx context.Context) tool.Result { return s.keep(ctx, s.h.newTool(spec), c, whole, note) })
 }
 
-func (s *Session) keep(ctx context.Context, t *boundTool, c tool.Call, whole []byte, note string) tool.Result {
+func (s *Session) keep(ctx context.Context, t *snapshot.Tool, c tool.Call, whole []byte, note string) tool.Result {
 	a := answer.DecodeText(whole)
 	if a.Cut {
 		a = s.markCut(a)
@@ -58,10 +63,8 @@ func (s *Session) keep(ctx context.Context, t *boundTool, c tool.Call, whole []b
 	return s.summarise(ctx, t, c, s.record(ctx, t, c, a))
 }
 
-// toolNamed returns the tool of that name, or one that declares nothing.
-func (h *Host) toolNamed(name string) *boundTool {
-	if t := h.current.Load().tools[name]; t != nil {
-		return t
-	}
-	return h.newTool(tool.Spec{Name: name}, "", 0)
+// newTool returns a tool that no plugin has, with the limits that apply.
+func (h *Host) newTool(spec tool.Spec) *snapshot.Tool {
+	set := h.settings.Load()
+	return snapshot.NewTool(set.limits, spec, "", set.Tools[spec.Name].Limits, 0)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -67,12 +68,19 @@ func shaOf(wasm []byte) string {
 
 // loaded counts the modules in memory.
 func loaded(h *Host) (n int) {
-	for _, s := range h.current.Load().modules {
-		if s.Loaded() {
-			n++
+	for _, p := range h.current.Load().Plugins {
+		for _, m := range p.Modules {
+			if m.Loaded() {
+				n++
+			}
 		}
 	}
 	return n
+}
+
+// moduleOf returns the module of a tool.
+func moduleOf(h *Host, name string) *runner.Module {
+	return h.current.Load().Tools[name].Source.(*runner.Module)
 }
 
 func shut(t testing.TB, h *Host) {

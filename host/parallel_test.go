@@ -123,11 +123,11 @@ func TestWhatTheCacheGoesBy(t *testing.T) {
 				change(c)
 			}
 		})
-		b := h.current.Load().tools["job"]
+		b := h.current.Load().Tools["job"]
 		if b == nil {
 			t.Fatalf("%s", states(h))
 		}
-		return b.identity
+		return b.Subject().Identity
 	}
 	same := identity(nil, "", "")
 	if same == "" || identity(nil, "", "") != same {

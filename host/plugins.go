@@ -19,12 +19,11 @@ import (
 // newCatalog returns the catalog, which decides which plugins may run.
 func (h *Host) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Config{
-		Store: h.lock, Grants: h.grants, Resolver: h.resolver,
-		Options: func() registry.Options {
-			return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index, Judges: h.engines.Load().Judges}
-		},
+		Store: h.lock, Resolver: h.resolver,
+		Options: h.scanOptions,
 		Limits: func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo {
-			return h.settings.Load().effectiveLimits(spec, pl.Manifest.Name, sandbox.DefaultMemoryOf(pl.IsGo))
+			set := h.settings.Load()
+			return set.limits.Effective(spec, pl.Manifest.Name, set.Tools[spec.Name].Limits, sandbox.DefaultMemoryOf(pl.IsGo))
 		},
 		Now: h.cfg.Now, Log: h.log,
 	})
@@ -81,12 +80,12 @@ func (h *Host) Review(ctx context.Context, name string) (plugin.Review, error) {
 	h.reloading.Lock() // the next scan may change the manifests
 	defer h.reloading.Unlock()
 	current := h.current.Load()
-	infos := current.infos()
+	infos := current.Infos()
 	i := slices.IndexFunc(infos, func(info plugin.Info) bool { return info.Name == name })
 	if i < 0 {
-		return plugin.Review{}, h.catalog.Unknown(current.scan, name)
+		return plugin.Review{}, h.catalog.Unknown(current.Scan, name)
 	}
-	return h.catalog.Review(infos[i], current.plugins[i].entry), nil
+	return h.catalog.Review(infos[i], current.Plugins[i].Entry), nil
 }
 
 // update applies a change to the lock file, calls then, if it is not nil, and puts
@@ -121,12 +120,12 @@ var ErrNotQuarantined = errors.New("the plugin is not in quarantine")
 // as long as a Reload. The error is ErrNotQuarantined, or that of the quarantine's file.
 func (h *Host) Retry(name string) error {
 	engines := h.engines.Load()
-	for _, one := range h.current.Load().plugins {
-		if one.info.Name != name {
+	for _, one := range h.current.Load().Plugins {
+		if one.Info.Name != name {
 			continue
 		}
-		digest, unlisted := one.info.SHA256, one.info.State == plugin.Quarantined
-		if e := one.entry; e != nil && e.Refused != nil && e.Refused.ListFailed && engines.Quarantined(digest) == nil {
+		digest, unlisted := one.Info.SHA256, one.Info.State == plugin.Quarantined
+		if e := one.Entry; e != nil && e.Refused != nil && e.Refused.ListFailed && engines.Quarantined(digest) == nil {
 			digest, unlisted = e.Refused.WasmSHA256, true
 		}
 		if engines.Quarantined(digest) == nil {
@@ -140,31 +139,11 @@ func (h *Host) Retry(name string) error {
 	return ErrNotQuarantined
 }
 
-// unlisted returns why a module was not asked for its tools; nil: it is not in
-// quarantine.
-func (h *Host) unlisted(r registry.Refusal) error {
-	if !r.ListFailed {
-		return nil
-	}
-	return h.engines.Load().Quarantined(r.WasmSHA256)
-}
-
-// explainQuarantine adds the reason and the fix to modules that cannot be asked for
-// their tools because they are in quarantine. No other goroutine may use found.
-func (h *Host) explainQuarantine(found *registry.Snapshot) {
-	for i := range found.Refused {
-		if r := &found.Refused[i]; h.unlisted(*r) != nil {
-			_, why, fix := runner.DescribeRefusal(r.Name, r.Source, h.unlisted(*r))
-			r.Problems = []registry.Problem{{Msg: why, Fix: fix}}
-		}
-	}
-}
-
 // listerConfig connects the lister of third-party plugins' tools to the host.
 func (h *Host) listerConfig() runner.ListerConfig {
 	return runner.ListerConfig{
 		CacheDir: h.cfg.CacheDir, Engines: h.engines.Load, Rescan: h.reload, Asking: h.cfg.Asking, Now: h.cfg.Now, Logger: h.log,
-		Memory: func() tool.Bytes { return h.settings.Load().defaults().Memory },
+		Memory: func() tool.Bytes { return h.settings.Load().limits.Defaults.Memory },
 		Admit: func() (context.Context, func(), error) {
 			ctx, err := h.enter(context.Background())
 			if err != nil {
@@ -216,11 +195,11 @@ func (h *Host) Warm(ctx context.Context, report func(name string, took time.Dura
 // warm compiles the modules that are not in done. It returns true if files have changed
 // since the scan; in the last pass it reports them instead.
 func (h *Host) warm(ctx context.Context, names []string, done map[runner.Key]bool, last bool, report func(string, time.Duration, error)) (again bool) {
-	for _, one := range h.current.Load().plugins {
-		if len(names) > 0 && !slices.Contains(names, one.info.Name) {
+	for _, one := range h.current.Load().Plugins {
+		if len(names) > 0 && !slices.Contains(names, one.Info.Name) {
 			continue
 		}
-		for _, m := range one.modules {
+		for _, m := range one.Modules {
 			if ctx.Err() != nil || done[m.Key()] {
 				continue
 			}
@@ -230,7 +209,7 @@ func (h *Host) warm(ctx context.Context, names []string, done map[runner.Key]boo
 				continue
 			}
 			done[m.Key()] = true
-			report(one.info.Name, took, err)
+			report(one.Info.Name, took, err)
 		}
 	}
 	return again
@@ -244,8 +223,8 @@ func (h *Host) precompile() {
 	}
 	defer h.leave(ctx)
 	runner.Precompiler{Delay: h.cfg.PrecompileDelay, Changed: h.changed.Next, Logger: h.log, Modules: func() (all []*runner.Module) {
-		for _, one := range h.current.Load().plugins {
-			all = append(all, one.modules...)
+		for _, one := range h.current.Load().Plugins {
+			all = append(all, one.Modules...)
 		}
 		return all
 	}}.Run(ctx)

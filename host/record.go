@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/describe"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -20,12 +21,11 @@ const archiveOver = 1000
 
 // record returns an answer as a result. The whole is in the archive before anything
 // of it is shown cut, and this is the only cut in the host.
-func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer) tool.Result {
-	r := tool.Result{Tool: t.info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
+func (s *Session) record(ctx context.Context, t *snapshot.Tool, c tool.Call, a answer.Answer) tool.Result {
+	r := tool.Result{Tool: t.Info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
 	s.h.largeText.Do(len(a.Text), func() {
-		l, by := t.within(c.MaxChars)
-		r.Shown = t.highlights.Fit(r, l, by)
-		if t.shouldArchive(r) || s.keepAll && r.Whole() != "" && t.info.Effective.Archive != tool.ArchiveNever {
+		r.Shown = t.Fit(r, c.MaxChars)
+		if shouldArchive(t, r) || s.keepAll && r.Whole() != "" && t.Info.Effective.Archive != tool.ArchiveNever {
 			r = s.archive(ctx, t, c, a, r)
 		}
 		if r.Sources == nil && !s.across {
@@ -37,8 +37,8 @@ func (s *Session) record(ctx context.Context, t *boundTool, c tool.Call, a answe
 
 // shouldArchive reports whether the whole is to be archived: if it is long, if a part
 // of it is not shown, or if the tool says always; never if the tool says never.
-func (t *boundTool) shouldArchive(r tool.Result) bool {
-	switch t.info.Effective.Archive {
+func shouldArchive(t *snapshot.Tool, r tool.Result) bool {
+	switch t.Info.Effective.Archive {
 	case tool.ArchiveNever:
 		return false
 	case tool.ArchiveAlways:
@@ -50,19 +50,19 @@ func (t *boundTool) shouldArchive(r tool.Result) bool {
 // archive commits the whole and returns r with its reference. It does so even if the
 // caller has gone: the tool has run, and the next question may ask for the result.
 // If it fails the result says that the rest is lost.
-func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answer.Answer, r tool.Result) tool.Result {
+func (s *Session) archive(ctx context.Context, t *snapshot.Tool, c tool.Call, a answer.Answer, r tool.Result) tool.Result {
 	input := bytes.TrimSpace(c.Args)
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
 	e, again, err := s.h.archive.PutOnce(context.WithoutCancel(ctx), archive.Entry{
-		Scope: s.scope(), Thread: s.thread, Turn: c.Turn, CallID: c.ID, Tool: t.info.Spec.Name, Input: input,
-		Query: describe.Query(t.info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
+		Scope: s.scope(), Thread: s.thread, Turn: c.Turn, CallID: c.ID, Tool: t.Info.Spec.Name, Input: input,
+		Query: describe.Query(t.Info.Spec.Name, input), Full: a.Text, Raw: a.Raw, Rules: limit.RulesVersion,
 		Sources: a.Sources, Parts: a.Parts, Later: s.across,
 	})
 	if err != nil {
 		r.Unkept = true
-		s.h.log.Error("a result could not be archived", "tool", t.info.Spec.Name, "conversation", s.conversation, "error", err)
+		s.h.log.Error("a result could not be archived", "tool", t.Info.Spec.Name, "conversation", s.conversation, "error", err)
 		return r
 	}
 	r.Ref = e.Ref()
@@ -71,31 +71,30 @@ func (s *Session) archive(ctx context.Context, t *boundTool, c tool.Call, a answ
 		s.h.meaning.Added(e, s.locale)
 	} else if !s.across { // another client of the user's may have read the earlier result
 		r.Ref.Again = true
-		l, by := t.within(c.MaxChars)
-		r.Shown = t.highlights.Fit(r, l, by) // the notice of a repetition needs room
+		r.Shown = t.Fit(r, c.MaxChars) // the notice of a repetition needs room
 	}
 	return r
 }
 
 // summarise returns r with a model's summary of a long result in place of the cut,
 // where the tool's strategy is to summarise. If that fails the cut stays.
-func (s *Session) summarise(ctx context.Context, t *boundTool, c tool.Call, r tool.Result) tool.Result {
-	l, by := t.within(c.MaxChars)
+func (s *Session) summarise(ctx context.Context, t *snapshot.Tool, c tool.Call, r tool.Result) tool.Result {
+	l, by := t.Within(c.MaxChars)
 	set := s.h.settings.Load()
-	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(set.Tools[t.info.Spec.Name].SummariseOver, set.SummariseOver) || r.Err != nil {
+	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(set.Tools[t.Info.Spec.Name].SummariseOver, set.SummariseOver) || r.Err != nil {
 		return r
 	}
 	began := s.h.cfg.Now()
 	sum, err := set.Summarise(ctx, SummaryRequest{
 		Principal: s.principal, Conversation: s.conversation,
-		Tool: t.info.Spec.Name, Query: describe.Query(t.info.Spec.Name, c.Args), Text: r.Whole(),
+		Tool: t.Info.Spec.Name, Query: describe.Query(t.Info.Spec.Name, c.Args), Text: r.Whole(),
 		Chars: max(l.MaxChars-tool.NoticeChars, tool.MinMaxChars), Locale: s.locale,
 	})
 	r.Summary = &tool.SummaryCost{Model: sum.Model, TokensIn: sum.TokensIn, TokensOut: sum.TokensOut, Estimated: sum.Estimated,
 		Millis: s.h.cfg.Now().Sub(began).Milliseconds()}
 	summary := limit.Normalise([]byte(sum.Text))
 	if err != nil || strings.TrimSpace(summary) == "" {
-		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", t.info.Spec.Name, "error", err)
+		s.h.log.Warn("a result could not be summarised and is cut instead", "tool", t.Info.Spec.Name, "error", err)
 		return r
 	}
 	r.Shown = limit.Summary(summary, r.Whole(), l, by)

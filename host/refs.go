@@ -10,7 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/callargs"
-	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -18,15 +18,15 @@ import (
 // expandRefs returns the input for the tool: the checked arguments with the text of
 // archived results in place of their references. A tool that writes does not get a
 // placeholder or a notice of this conversation as its text.
-func (s *Session) expandRefs(ctx context.Context, t *boundTool, args arguments) (input json.RawMessage, fail *tool.Error) {
+func (s *Session) expandRefs(ctx context.Context, t *snapshot.Tool, args arguments) (input json.RawMessage, fail *tool.Error) {
 	s.h.largeText.Do(args.size, func() { input, fail = s.inputOf(ctx, t, args) })
 	return input, fail
 }
 
-func (s *Session) inputOf(ctx context.Context, t *boundTool, args arguments) (json.RawMessage, *tool.Error) {
-	if !t.info.Spec.Hints.ReadOnly && s.writesBack(ctx, args.values) {
+func (s *Session) inputOf(ctx context.Context, t *snapshot.Tool, args arguments) (json.RawMessage, *tool.Error) {
+	if !t.Info.Spec.Hints.ReadOnly && s.writesBack(ctx, args.values) {
 		return nil, tool.Errorf(tool.Denied, `load the whole first with load_tool_history, or pass it on as "@result:<uuid>"; write no notice into anything`,
-			"the arguments of %s hold a placeholder or a notice instead of the text that it refers to", t.info.Spec.Name)
+			"the arguments of %s hold a placeholder or a notice instead of the text that it refers to", t.Info.Spec.Name)
 	}
 	expanded, err := s.expand(ctx, args.values)
 	if err != nil {
@@ -35,36 +35,13 @@ func (s *Session) inputOf(ctx context.Context, t *boundTool, args arguments) (js
 		}
 		return nil, tool.Errorf(tool.Failed, "", "the archive cannot be read")
 	}
-	if e := t.checkArgs(args.values); e != nil {
+	if e := t.CheckArgs(args.values); e != nil {
 		return nil, e
 	}
 	if args.canonical != nil && !expanded {
 		return args.canonical, nil
 	}
 	return callargs.Encode(args.values)
-}
-
-// checkArgs compares arguments with the tool's schema. The hint says what would fit.
-func (t *boundTool) checkArgs(args map[string]any) *tool.Error {
-	wrong := t.def.Schema.Check(args)
-	if len(wrong) == 0 {
-		return nil
-	}
-	return tool.NewError(tool.BadArgs, tool.Textf("the arguments of %s do not fit: %s", t.info.Spec.Name, text.Join(wrong)), t.argsHint())
-}
-
-// argsHint returns arguments that the schema accepts, or the names of the arguments.
-func (t *boundTool) argsHint() tool.Text {
-	for _, e := range t.info.Spec.Examples {
-		if len(e.Args) < 300 {
-			return tool.Textf("correct this and call the tool again; an example that fits: %s", string(e.Args))
-		}
-	}
-	names := t.def.Schema.Names()
-	if len(names) == 0 {
-		return tool.Textf("call it with {}; it has no arguments")
-	}
-	return tool.Textf("correct this and call the tool again; its arguments: %s", strings.Join(names, ", "))
 }
 
 // reference matches an argument that is a reference to an archived result or to a

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/changes"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -57,7 +56,7 @@ func (h *Host) reload(ctx context.Context) error {
 }
 
 // reloadFrom reloads unless another goroutine has replaced seen already.
-func (h *Host) reloadFrom(ctx context.Context, seen *snapshot) error {
+func (h *Host) reloadFrom(ctx context.Context, seen *snapshot.Snapshot) error {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	if h.current.Load() != seen {
@@ -79,13 +78,8 @@ func (h *Host) rescan(ctx context.Context, grace time.Duration) (Change, error) 
 // scan reads the folders; h.reloading must be held. If the folders are watched, broken
 // files that changed less than grace ago leave their plugin unchanged.
 func (h *Host) scan(ctx context.Context, grace time.Duration) (*registry.Snapshot, error) {
-	opt := registry.Options{
-		Version: h.cfg.Version, Describe: h.lister.List, InFlux: h.unsettled(grace), Known: h.catalog.KnownSources(), Index: h.index,
-		Judges: h.engines.Load().Judges,
-	}
-	if old := h.current.Load(); old != nil {
-		opt.Previous = old.scan
-	}
+	opt := h.scanOptions()
+	opt.InFlux, opt.Known, opt.Previous = h.unsettled(grace), h.catalog.KnownSources(), h.current.Load().Scan
 	found := registry.Scan(ctx, h.settings.Load().Folders, opt)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -94,37 +88,43 @@ func (h *Host) scan(ctx context.Context, grace time.Duration) (*registry.Snapsho
 		h.catalog.AddImpliedAsks(pl)
 	}
 	h.catalog.RenameInvalid(found)
-	h.explainQuarantine(found)
+	h.engines.Load().ExplainUnlisted(found)
 	return found, nil
+}
+
+// scanOptions returns how a plugin's files are read.
+func (h *Host) scanOptions() registry.Options {
+	return registry.Options{Version: h.cfg.Version, Describe: h.lister.List, Index: h.index, Judges: h.engines.Load().Judges}
 }
 
 // install replaces the current snapshot by one of what a scan found; h.reloading must
 // be held.
 func (h *Host) install(ctx context.Context, found *registry.Snapshot) (Change, error) {
 	old := h.current.Load()
-	next := h.newSnapshot(h.catalog.Decide(h.closing, found), old)
-	preload(ctx, old, next)
+	decision := h.catalog.Decide(h.closing, found)
+	next := snapshot.New(h.snapshotConfig(), decision, old)
+	next.Preload(ctx, old)
 	if err := ctx.Err(); err != nil {
-		next.retire(old)
+		next.Retire(old)
 		return Change{}, err
 	}
 	if !h.swap(next) {
-		next.retire(old)
+		next.Retire(old)
 		return Change{}, ErrClosed
 	}
 	h.saveIndex()
 	h.finder.Update(h.Tools())
-	change := changes.Between(old.states(), next.states())
+	change := next.Changes(old)
 	h.logChange(old, next, change)
-	old.retire(next)
-	if old != nil && !change.Empty() {
+	old.Retire(next)
+	if old.Scan != nil && !change.Empty() {
 		h.changed.Send()
 	}
 	return change, nil
 }
 
 // swap makes next the current snapshot, unless the Host is closed.
-func (h *Host) swap(next *snapshot) bool {
+func (h *Host) swap(next *snapshot.Snapshot) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -132,20 +132,6 @@ func (h *Host) swap(next *snapshot) bool {
 	}
 	h.current.Store(next)
 	return true
-}
-
-// preload loads the modules that replace loaded ones.
-func preload(ctx context.Context, old, next *snapshot) {
-	if old == nil {
-		return
-	}
-	var replaced []*runner.Module
-	for key, m := range next.modules {
-		if old.modules[key] != m && old.loaded(key.Source) {
-			replaced = append(replaced, m)
-		}
-	}
-	runner.Preload(ctx, replaced)
 }
 
 // Watch reloads when files in the plugin folders have changed and no longer change.
@@ -182,7 +168,7 @@ func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
 // pluginFiles returns the files of the current plugins, in whatever folder they are.
 func (h *Host) pluginFiles() []string {
 	var out []string
-	for _, p := range h.current.Load().scan.Plugins {
+	for _, p := range h.current.Load().Scan.Plugins {
 		out = append(out, p.Paths()...)
 	}
 	return out
@@ -209,7 +195,7 @@ func (h *Host) unsettled(grace time.Duration) func(source string, broken bool) b
 // 0: it skipped none.
 func (h *Host) nextScan(quiet time.Duration) time.Duration {
 	delay := time.Duration(0)
-	for _, skipped := range h.current.Load().scan.InFlux {
+	for _, skipped := range h.current.Load().Scan.InFlux {
 		switch {
 		case skipped.Asked: // the answer triggers a reload
 		case len(skipped.Problems) == 0:

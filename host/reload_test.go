@@ -109,7 +109,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 	h := open(t, dir, nil)
 	s := h.Session("me", "c1")
 	call(t, s, "job", `{"Millis":0}`)
-	old := h.current.Load().tools["job"].module
+	old := moduleOf(h, "job")
 	done := make(chan tool.Result, 1)
 	go func() {
 		r, err := s.Call(context.Background(), tool.Call{Tool: "job", Args: json.RawMessage(`{"Millis":1500}`)})
@@ -153,7 +153,7 @@ func TestChangedModuleIsScannedAgain(t *testing.T) {
 	if r := call(t, h.Session("me", "c1"), "job", `{"a":1}`); r.Whole() != `{"a":1}` {
 		t.Errorf("%q", r.Whole())
 	}
-	if got := h.Plugins()[0].SHA256; got == "" || h.current.Load().tools["job"].module.Plugin().WasmBytes != len(wasm)+5 {
+	if got := h.Plugins()[0].SHA256; got == "" || moduleOf(h, "job").Plugin().WasmBytes != len(wasm)+5 {
 		t.Errorf("the new bytes are not in force: %s", got)
 	}
 }

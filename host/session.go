@@ -6,6 +6,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -33,45 +34,42 @@ func (h *Host) Session(p Principal, conversation string) *Session {
 	return &Session{h: h, principal: p, conversation: conversation, locale: tool.En, repeats: &history.Repeats{}, approver: h.cfg.Approve}
 }
 
+// with returns a copy of s that f has changed.
+func (s *Session) with(f func(out *Session)) *Session {
+	out := *s
+	f(&out)
+	return &out
+}
+
 // In returns the same session in another language: every Locale but Zh is English.
 func (s *Session) In(l tool.Locale) *Session {
-	out := *s
-	out.locale = tool.En
-	if l == tool.Zh {
-		out.locale = l
+	if l != tool.Zh {
+		l = tool.En
 	}
-	return &out
+	return s.with(func(out *Session) { out.locale = l })
 }
 
 // AcrossConversations returns the same session for a caller that has no conversations:
 // it reads what any conversation of the principal has archived. What it archives
 // belongs to its own conversation.
 func (s *Session) AcrossConversations() *Session {
-	out := *s
-	out.across = true
-	return &out
+	return s.with(func(out *Session) { out.across = true })
 }
 
 // InThread returns the same session, whose archived results belong to a thread of the
 // caller's own: archive.Filter finds them by it.
 func (s *Session) InThread(thread string) *Session {
-	out := *s
-	out.thread = thread
-	return &out
+	return s.with(func(out *Session) { out.thread = thread })
 }
 
 // KeepingAll returns the same session, which archives short results too.
 func (s *Session) KeepingAll() *Session {
-	out := *s
-	out.keepAll = true
-	return &out
+	return s.with(func(out *Session) { out.keepAll = true })
 }
 
 // Beginning returns the same session; f precedes each call that runs, or keeps it from it.
 func (s *Session) Beginning(f func(context.Context, tool.Call) error) *Session {
-	out := *s
-	out.begin = f
-	return &out
+	return s.with(func(out *Session) { out.begin = f })
 }
 
 // A Progress is a tool's report on a call that runs.
@@ -86,9 +84,7 @@ type Progress struct {
 // calls. f runs while the call runs, never concurrently for the same call; the tool
 // blocks until it returns. If nil, progress is dropped.
 func (s *Session) Reporting(f func(Progress)) *Session {
-	out := *s
-	out.report = f
-	return &out
+	return s.with(func(out *Session) { out.report = f })
 }
 
 func (s *Session) scope() archive.Scope {
@@ -98,10 +94,16 @@ func (s *Session) scope() archive.Scope {
 // Tools returns what can be called now: the plugins' tools by name, then the host's
 // own. The slice is the caller's.
 func (s *Session) Tools() []tool.Spec {
-	usable, own := s.h.current.Load().usable(), history.Specs(s.locale, s.sharesArchive())
+	usable, own := s.h.current.Load().Usable(), history.Specs(s.locale, s.sharesArchive())
 	out := make([]tool.Spec, 0, len(usable)+len(own))
 	for _, b := range usable {
-		out = append(out, b.info.Spec)
+		out = append(out, b.Info.Spec)
 	}
 	return append(out, own...)
+}
+
+// Limits returns the session's tools, grouped by the limit that decides for an agent
+// with a limit of chars, the lowest first.
+func (s *Session) Limits(chars int) []plugin.LimitGroup {
+	return s.h.current.Load().LimitGroups(chars)
 }

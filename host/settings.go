@@ -1,18 +1,22 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/bounds"
 	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -116,8 +120,8 @@ const (
 // activeSettings are Settings in compiled form. They never change; Apply replaces them.
 type activeSettings struct {
 	Settings
-	rules      *approval.Rules
-	highlights *limit.Highlights // of Defaults.Keep
+	rules  *approval.Rules
+	limits *bounds.Layers
 }
 
 // Check reports the first setting that is invalid.
@@ -126,9 +130,30 @@ func (s Settings) Check() error {
 	return err
 }
 
+// compile reports the first invalid setting, with its key.
 func (s Settings) compile() (*activeSettings, error) {
-	if err := s.validate(); err != nil {
-		return nil, err
+	for _, f := range s.Folders {
+		if f.Trust != "" && f.Trust != plugin.TrustAsk && f.Trust != plugin.TrustGranted {
+			return nil, msg.Errorf("the trust of the folder %s is %q; it can be %s or %s", f.Path, f.Trust, plugin.TrustAsk, plugin.TrustGranted)
+		}
+	}
+	if s.CeilingChars < 0 || s.CeilingChars > 0 && s.CeilingChars < tool.MinMaxChars {
+		return nil, msg.Errorf("the ceiling of %d characters is too low; at least %d are needed, 0 means %d", s.CeilingChars, tool.MinMaxChars, tool.DefaultCeiling)
+	}
+	if err := bounds.Check(s.Defaults); err != nil {
+		return nil, msg.Errorf("the default limits: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+		if err := bounds.Check(s.Tools[name].Limits); err != nil {
+			return nil, msg.Errorf("the limits of the tool %s: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Grants)) {
+		for _, p := range s.Grants[name].Paths {
+			if p.Mode != "" && p.Mode != "ro" && p.Mode != "rw" {
+				return nil, msg.Errorf("the grant of %s for %s: mode is %q; it can be ro or rw", p.Guest, name, p.Mode)
+			}
+		}
 	}
 	if e := s.Sandbox.Engine; e != "" && e != EngineWazero && e != EngineExtism {
 		return nil, msg.Errorf("there is no engine %q; it can be %s or %s", e, EngineWazero, EngineExtism)
@@ -140,7 +165,18 @@ func (s Settings) compile() (*activeSettings, error) {
 	if s.SummariseOver <= 0 {
 		s.SummariseOver = DefaultSummariseOver
 	}
-	return &activeSettings{s, rules, limit.CompileHighlights(s.Defaults.Keep)}, nil
+	return &activeSettings{s, rules, s.compileLimits()}, nil
+}
+
+// compileLimits returns the limits that hold for all tools.
+func (s Settings) compileLimits() *bounds.Layers {
+	d := s.Defaults
+	d.OpenEnded = true
+	d = d.Or(tool.Limits{
+		MaxChars: tool.DefaultMaxChars, OpenEnded: true, MaxLines: tool.DefaultMaxLines, Strategy: tool.HeadTail,
+		Head: tool.DefaultShare, Tail: tool.DefaultShare, Archive: tool.ArchiveAuto, Timeout: DefaultTimeout,
+	})
+	return &bounds.Layers{Defaults: d, Ceiling: cmp.Or(s.CeilingChars, tool.DefaultCeiling), Highlights: limit.CompileHighlights(d.Keep)}
 }
 
 // Apply replaces the settings in one step, scans the plugin folders and returns what
@@ -208,23 +244,36 @@ func Slots(n int, inline bool) (all, one int) {
 	return n, sched.PluginShare(n)
 }
 
-// grants returns the current grants.
-func (h *Host) grants() map[string]plugin.Grant { return h.settings.Load().Grants }
-
 // resolver returns what intersects asks and the current grants.
 func (h *Host) resolver() grant.Resolver {
-	return grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport, Reserved: h.settings.Load().Reserved, Grants: h.grants()}
+	set := h.settings.Load()
+	return grant.Resolver{Secret: h.cfg.Secret, Transport: h.cfg.Transport, Reserved: set.Reserved, Grants: set.Grants}
+}
+
+// snapshotConfig returns under what plugins run from the next snapshot on.
+func (h *Host) snapshotConfig() snapshot.Config {
+	set := h.settings.Load()
+	return snapshot.Config{
+		Limits: set.limits, Resolver: h.resolver(), Hidden: h.cfg.Hidden, ReadOnly: h.protectedPaths(),
+		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(),
+		Settings: func(name string) snapshot.Settings {
+			t := set.Tools[name]
+			return snapshot.Settings{Limits: t.Limits, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
+		},
+	}
 }
 
 // logUnknown logs names in the settings that no plugin and no tool has, without those
 // that were unknown before. before may be nil.
 func (h *Host) logUnknown(before *activeSettings) {
-	current := h.current.Load()
+	unknown := func(set *activeSettings) []string {
+		return h.current.Load().Unknown(maps.Keys(set.Tools), maps.Keys(set.Grants))
+	}
 	var old []string
 	if before != nil {
-		old = current.unknown(before.Settings)
+		old = unknown(before)
 	}
-	for _, name := range current.unknown(h.settings.Load().Settings) {
+	for _, name := range unknown(h.settings.Load()) {
 		if !slices.Contains(old, name) {
 			h.log.Warn("the configuration names something that no plugin has", "name", name)
 		}

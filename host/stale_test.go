@@ -19,7 +19,7 @@ func TestRetiredModuleIsNotCompiled(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "p", manifest("p", "job", "echo", ""))
 	h := open(t, dir, nil)
-	old := h.current.Load().tools["job"].module
+	old := moduleOf(h, "job")
 	path := filepath.Join(dir, "p", "p.wasm")
 	wasm := slurp(t, path)
 	write(t, path, append(wasm, 0, 3, 1, 'x', 0))

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
-	"github.com/weirhost/weir/host/internal/runner"
-	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -217,20 +216,21 @@ secret of 0 bytes
 func TestHyperNotifies(t *testing.T) {
 	var log guesttest.LogBook
 	h := open(t, stray(t, "hyper"), func(c *Config) { c.Logger = log.Logger() })
-	b := h.current.Load().tools["hyper__notify"]
-	m, err := b.module.Acquire(t.Context())
+	b := h.current.Load().Tools["hyper__notify"]
+	m, err := b.Source.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.module.Release()
-	input, err := runner.ThirdPartyInput(b.abi, b.def.Remote, []byte("{}"), 7)
+	defer b.Source.Release()
+	inv, err := b.Invocation(tool.En, 0, []byte("{}"), new(atomic.Int64))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var progress []string
-	out, fail := m.Call(t.Context(), sandbox.Invocation{Export: b.def.Export, Input: input, Progress: func(done, total int, msg string) {
+	inv.Progress = func(done, total int, msg string) {
 		progress = append(progress, fmt.Sprintf("%d/%d %s", done, total, msg))
-	}})
+	}
+	out, fail := m.Call(t.Context(), inv)
 	if fail != nil || !strings.Contains(string(out.Bytes), "done") || out.Relist {
 		t.Fatalf("%s %v %v", out.Bytes, out.Relist, fail)
 	}

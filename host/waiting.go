@@ -25,9 +25,8 @@ func (h *Host) Waiting(name string) (p plugin.Info, ok bool) {
 // seen: what keeps it from running, which is the operator's alone to read, or the
 // most similar names among those that the caller sees.
 func (h *Host) NoTool(name string, operator bool, sees func(tool string) bool) error {
-	shown := text.OneLine(name, 80)
 	if p, ok := h.Waiting(name); ok && operator {
-		return tool.NewError(tool.UnknownTool, tool.Textf("%s cannot be called, its plugin is %s: %v", shown, tool.Text{Format: string(p.State)}, p.Why), p.Fix)
+		return tool.NewError(tool.UnknownTool, tool.Textf("%s cannot be called, its plugin is %s: %v", text.OneLine(name, 80), tool.Text{Format: string(p.State)}, p.Why), p.Fix)
 	}
 	var names []string
 	for _, t := range h.Tools() {
@@ -35,11 +34,16 @@ func (h *Host) NoTool(name string, operator bool, sees func(tool string) bool) e
 			names = append(names, t.Spec.Name)
 		}
 	}
-	hint := tool.Textf("`weir tools list` lists the tools, `weir plugin list` what keeps others out")
+	return noTool(name, names, tool.Textf("`weir tools list` lists the tools, `weir plugin list` what keeps others out"))
+}
+
+// noTool returns the error of a request for a tool that is none of names. hint is used
+// where none of them is similar.
+func noTool(name string, names []string, hint tool.Text) *tool.Error {
 	if near := text.Nearest(name, names); len(near) > 0 {
 		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
 	}
-	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", shown), hint)
+	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", text.OneLine(name, 80)), hint)
 }
 
 // Absent returns the error of a call to a tool that a plugin has and that cannot be

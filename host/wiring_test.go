@@ -75,7 +75,7 @@ func TestOneCompileForManyFirstCalls(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "p", manifest("p", "job", "echo", ""))
 	h := open(t, dir, nil)
-	s := h.current.Load().tools["job"].module
+	s := moduleOf(h, "job")
 	var mu sync.Mutex
 	seen := map[runner.Runner]int{}
 	var wg sync.WaitGroup

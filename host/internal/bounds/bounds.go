@@ -1,4 +1,5 @@
-// Package bounds checks the limits of results that an operator or a client states.
+// Package bounds holds the rules about limits of results: which may be stated, and which
+// of those that a tool, an operator, an agent and the host state applies to a call.
 package bounds
 
 import (

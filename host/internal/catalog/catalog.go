@@ -24,9 +24,7 @@ import (
 type Config struct {
 	// Store has the lock file and the approved copies. If nil, every plugin runs.
 	Store *sharedlock.Lock
-	// Grants returns the grants in force, by plugin name.
-	Grants func() map[string]plugin.Grant
-	// Resolver returns what intersects asks and those grants.
+	// Resolver returns what intersects asks and the grants in force, which it has.
 	Resolver func() grant.Resolver
 	// Options are for reading approved copies.
 	Options func() registry.Options
@@ -130,7 +128,7 @@ func (c *Catalog) lock() *lockfile.Lock {
 // them: everything that the operator grants it.
 func (c *Catalog) AddImpliedAsks(p *registry.Plugin) {
 	if p.ABI != registry.ABIOwn {
-		p.Manifest.Asks = grant.Powers().Implied(c.cfg.Grants()[p.Manifest.Name])
+		p.Manifest.Asks = grant.Powers().Implied(c.cfg.Resolver().Grants[p.Manifest.Name])
 	}
 }
 
@@ -159,7 +157,7 @@ func (c *Catalog) decide(ctx context.Context, lock *lockfile.Lock, pl *registry.
 	if e.Plugin != nil {
 		before = e.Plugin.Manifest.Asks
 	}
-	g := c.cfg.Grants()[name]
+	g := c.cfg.Resolver().Grants[name]
 	g.Secrets, g.Inject = nil, nil // they do not say where a secret goes: only what ran before does
 	if excess := grant.Powers().FirstExcess(pl.Manifest.Asks, before, g); excess.IsZero() {
 		e.approveBy = byTrust
@@ -196,7 +194,7 @@ func approveFix(name string) tool.Text {
 // decideNew returns the entry of a plugin without an approved version.
 func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 	name := pl.Manifest.Name
-	g := c.cfg.Grants()[name]
+	g := c.cfg.Resolver().Grants[name]
 	e := &Entry{Name: name, Offered: pl, locked: lock.Plugins[name]}
 	r := c.cfg.Resolver().Resolve(pl.Manifest.Asks, g)
 	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
@@ -400,7 +398,7 @@ func (c *Catalog) approve(lock *lockfile.Lock, pl *registry.Plugin, by string) e
 
 // powersOf returns what a plugin asks for, each with whether it is granted now.
 func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
-	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Grants()[pl.Manifest.Name]).Asks
+	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Resolver().Grants[pl.Manifest.Name]).Asks
 }
 
 // unread reports whether it is not known if a folder has a plugin: the folder cannot be read, as
