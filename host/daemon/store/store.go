@@ -42,8 +42,8 @@ type Store struct {
 	results *archive.SQLite
 	db      *sqlite.DB
 
-	insertConversation, touchConversation, renameConversation *sqlite.Statement
-	deleteMessages                                            *sqlite.Statement
+	insertConversation, touchConversation, updateConversation *sqlite.Statement
+	renameConversation, deleteMessages                        *sqlite.Statement
 	insertMessages                                            sqlite.Inserts
 	insertCall, insertCalls                                   *sqlite.Statement
 	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
@@ -76,6 +76,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		&s.touchConversation: `UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?
 			RETURNING (SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)`,
+		&s.updateConversation: "UPDATE conversations SET updated_at = ? WHERE id = ? AND principal = ?",
 		&s.renameConversation: "UPDATE conversations SET title = ? WHERE id = ? AND principal = ?",
 		&s.deleteMessages:     "DELETE FROM messages WHERE conversation_id = ? AND seq >= ?",
 		&s.insertCall:         insertCallSQL(),

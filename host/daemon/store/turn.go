@@ -34,7 +34,7 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 		} else if created, err := s.ensure(b, c, now); err != nil {
 			return err
 		} else if !created {
-			if last, err = s.touch(b, archive.Scope{Principal: c.Principal, Conversation: c.ID}, now); err != nil {
+			if last, err = s.touch(b, archive.Scope{Principal: c.Principal, Conversation: c.ID}, 0, now); err != nil {
 				return err
 			}
 		}
@@ -56,10 +56,12 @@ func (s *Store) BeginRun(ctx context.Context, c Conversation, msgs []Message, ha
 	return wrap(ctx, "beginning a turn", err)
 }
 
-// touch says that a conversation changes, and returns the number of its last message.
-func (s *Store) touch(b *sqlite.Batch, sc archive.Scope, now time.Time) (last int, err error) {
-	last, err = b.Int(s.touchConversation, now.UnixMilli(), sc.Conversation, sc.Principal)
-	if errors.Is(err, sql.ErrNoRows) {
+// touch says that a conversation changes, and returns the number of its last message, unless it is known.
+func (s *Store) touch(b *sqlite.Batch, sc archive.Scope, known int, now time.Time) (last int, err error) {
+	if known > 0 {
+		return known, b.ExecOne(s.updateConversation, ErrNotFound, now.UnixMilli(), sc.Conversation, sc.Principal)
+	}
+	if last, err = b.Int(s.touchConversation, now.UnixMilli(), sc.Conversation, sc.Principal); errors.Is(err, sql.ErrNoRows) {
 		err = sqlite.Unchanged(ErrNotFound)
 	}
 	return last, err
@@ -72,7 +74,7 @@ type Turn struct {
 	// Created where it is zero. If none are left, of a turn with a Run, the conversation goes too.
 	From     int
 	Messages []Message
-	// Last is the number of the last message before, of a turn with a Run; 1: it is the first one.
+	// Last is the number of the last message before, 0 if it is not known; 1: it is the first one.
 	Last  int
 	Calls []Call
 	// Usage is the turn's tokens and cost; nil: they are not counted.
@@ -124,7 +126,7 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	return wrap(ctx, "storing a turn", s.db.Commit(ctx, messageBytes(t.Messages), func(b *sqlite.Batch) error {
 		last, err := t.Last, error(nil)
 		if !guarded || last == 0 {
-			last, err = s.touch(b, sc, now)
+			last, err = s.touch(b, sc, last, now)
 		}
 		if err != nil {
 			return err

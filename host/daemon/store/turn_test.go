@@ -65,8 +65,10 @@ func TestTurnsOfStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sc := range []Scope{{Principal: "bob", Conversation: "c1"}, {Principal: "bob", Conversation: "nobody"}} {
-		if err := s.Finish(t.Context(), sc, Turn{Messages: []Message{{Role: "user"}}, Fingerprints: []string{"m"}, Calls: []Call{{Scope: sc}}}); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%v: %v", sc, err)
+		for last := range 2 {
+			if err := s.Finish(t.Context(), sc, Turn{Last: last, Messages: []Message{{Role: "user"}}, Fingerprints: []string{"m"}, Calls: []Call{{Scope: sc}}}); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%v: %v", sc, err)
+			}
 		}
 	}
 	if err := s.Begin(t.Context(), Conversation{ID: mine.Conversation, Principal: "bob"}, []Message{{Role: "user"}}); !errors.Is(err, ErrNotFound) {
