@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -129,9 +130,7 @@ func (r *run) goOn(history []Message, steps []Checkpoint, lost func(tool.Call) *
 	r.memory.saved, r.ids.used, r.ids.last = len(r.msgs), usedIDs(r.msgs), rest.LastID
 	r.memory.thrashing = rest.Thrashing
 	r.budget.usage, r.budget.tokens, r.budget.stats, r.budget.nativeFailures = last.Usage, rest.Tokens, rest.Stats, rest.NativeFailures
-	for key, n := range rest.SameCalls {
-		r.budget.sameCalls[key] = n
-	}
+	maps.Copy(r.budget.sameCalls, rest.SameCalls)
 	r.plan = plan{rest.PlanOpen, rest.Plan, rest.Done}
 	r.choice = choiceState{rest.Called, rest.Asked, rest.NoChoice}
 	r.ending.final, r.ending.insisted = rest.Final, rest.Insisted

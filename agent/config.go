@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -195,12 +196,8 @@ func (c Config) resolve() Config {
 	c.KeepTurns = max(1, or(c.KeepTurns, DefaultKeepTurns))
 	c.Parallel = max(1, or(c.Parallel, DefaultParallel))
 	c.MaxCorrections = or(c.MaxCorrections, DefaultMaxCorrections)
-	if c.SemanticThreshold == 0 {
-		c.SemanticThreshold = DefaultSemanticThreshold
-	}
-	if c.Mode == "" {
-		c.Mode = ModeAuto
-	}
+	c.SemanticThreshold = cmp.Or(c.SemanticThreshold, DefaultSemanticThreshold)
+	c.Mode = cmp.Or(c.Mode, ModeAuto)
 	if c.Estimator == nil {
 		c.Estimator = new(Estimator)
 	}

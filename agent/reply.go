@@ -244,9 +244,7 @@ func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 	}
 	call, bad := r.unwrap(c.Tool, args)
 	call.ID, call.Turn = r.newID(c.ID), r.turn
-	if problem == nil {
-		problem = bad
-	}
+	problem = cmp.Or(problem, bad)
 	if !prompt.HasTool(r.specs, c.Tool) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}
 		problem = &tool.Error{Code: tool.UnknownTool, Msg: r.correction(m)}

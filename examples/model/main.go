@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,10 +21,7 @@ import (
 )
 
 func main() {
-	question := strings.Join(os.Args[1:], " ")
-	if question == "" {
-		question = "What does a kettle cost?"
-	}
+	question := cmp.Or(strings.Join(os.Args[1:], " "), "What does a kettle cost?")
 	if err := run(context.Background(), os.Stdout, question); err != nil {
 		fmt.Fprintln(os.Stderr, "model:", err)
 		os.Exit(1)

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -133,15 +134,9 @@ func (p Policy) Compile() (*Rules, error) {
 		return nil, err
 	}
 	out := &Rules{byDefault: p.Default, network: p.Network, timeout: p.Timeout, text: fmt.Sprintf("%+v", p)}
-	if out.byDefault == "" {
-		out.byDefault = Ask
-	}
-	if out.network == "" {
-		out.network = Auto
-	}
-	if out.timeout == 0 {
-		out.timeout = DefaultTimeout
-	}
+	out.byDefault = cmp.Or(out.byDefault, Ask)
+	out.network = cmp.Or(out.network, Auto)
+	out.timeout = cmp.Or(out.timeout, DefaultTimeout)
 	for _, r := range p.Rules {
 		c := compiledRule{tool: r.Tool, action: r.Action}
 		for _, name := range slices.Sorted(maps.Keys(r.Args)) {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -51,10 +52,7 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		where += " AND (substr(uuid, 1, length(?)) = ? OR substr(uuid, length(uuid) + 1 - length(?)) = ?)"
 		args = append(args, f.ID, f.ID, f.ID, f.ID)
 	}
-	limit := f.Limit
-	if limit == 0 {
-		limit = DefaultListed
-	}
+	limit := cmp.Or(f.Limit, DefaultListed)
 	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
 		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, sqlite.Limit(limit), max(f.Offset, 0))...)
 	if err != nil {

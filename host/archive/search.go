@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -61,12 +62,8 @@ func (s *SQLite) Search(ctx context.Context, sc Scope, query string, o SearchOpt
 		return SearchResult{}, tool.Errorf(tool.BadArgs, `write for example {"query": "timeout retry"}`, "the query is empty")
 	}
 	maxBytes, limit := o.MaxBytes, o.Limit
-	if maxBytes == 0 {
-		maxBytes = DefaultSearchBytes
-	}
-	if limit == 0 {
-		limit = DefaultHits
-	}
+	maxBytes = cmp.Or(maxBytes, DefaultSearchBytes)
+	limit = cmp.Or(limit, DefaultHits)
 	where, args := s.within(sc, o.Everywhere)
 	now := s.now().UnixMilli()
 	where += " AND pruned_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"

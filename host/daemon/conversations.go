@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,9 +100,7 @@ func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	if limit == 0 {
-		limit = store.DefaultConversations
-	}
+	limit = cmp.Or(limit, store.DefaultConversations)
 	list, next, err := c.store.Page(r.Context(), access.Principal(r), store.PageOptions{
 		Limit: min(limit, mostListed), After: r.URL.Query().Get("cursor"), ID: r.URL.Query().Get("id"),
 	})

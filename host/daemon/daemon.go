@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -78,12 +79,8 @@ func New(cfg Config) (*Daemon, error) {
 	if d.now == nil {
 		d.now = time.Now
 	}
-	if d.cfg.Principal == "" {
-		d.cfg.Principal = setup.DefaultOperator
-	}
-	if cfg.ResumeGrace == 0 {
-		cfg.ResumeGrace = resume.DefaultGrace
-	}
+	d.cfg.Principal = cmp.Or(d.cfg.Principal, setup.DefaultOperator)
+	cfg.ResumeGrace = cmp.Or(cfg.ResumeGrace, resume.DefaultGrace)
 	var err error
 	d.current, err = setup.New(d.cfg.Principal, cfg.Token, Setup{
 		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing, Scripts: cfg.ScriptSettings,

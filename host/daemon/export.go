@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bufio"
+	"cmp"
 	"mime"
 	"net/http"
 	"strings"
@@ -52,10 +53,7 @@ const (
 // exportConversation writes everything of one conversation, a piece at a time.
 func (e *exports) exportConversation(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	form := q.Get("format")
-	if form == "" {
-		form = formLines
-	}
+	form := cmp.Or(q.Get("format"), formLines)
 	whole, err := params.Bool(r, "archives", form == formLines)
 	if err != nil {
 		return err

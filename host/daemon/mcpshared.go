@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -174,15 +176,11 @@ func (r *recorded) Header() http.Header         { return r.header }
 func (r *recorded) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorded) Flush()                      {}
 func (r *recorded) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
-	}
+	r.code = cmp.Or(r.code, code)
 }
 
 func (r *recorded) copyTo(w http.ResponseWriter) {
-	for k, v := range r.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), r.header)
 	if r.code != 0 {
 		w.WriteHeader(r.code)
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -55,9 +56,7 @@ func (s *server) taskAs(token, capabilities, method, name, params string) mcpTas
 	s.Helper()
 	v := asMCP(method, name, params)
 	a := s.do("POST", v.path, strings.Replace(v.body, `Capabilities":`+tasksAlone, `Capabilities":`+capabilities, 1), func(r *http.Request) {
-		for key, values := range v.header {
-			r.Header[key] = values
-		}
+		maps.Copy(r.Header, v.header)
 		bearing(token)(r)
 	})
 	text := a.body
@@ -209,9 +208,7 @@ func TestWhoseTasks(t *testing.T) {
 }
 
 func copyTo(to, from http.Header) {
-	for key, values := range from {
-		to[key] = values
-	}
+	maps.Copy(to, from)
 }
 
 // withTasks is another daemon over the same store, where every script is a task at once.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -61,9 +62,7 @@ type Injection struct {
 
 // WithDefaults returns i with its empty fields filled in.
 func (i Injection) WithDefaults() Injection {
-	if i.Header == "" {
-		i.Header = "Authorization"
-	}
+	i.Header = cmp.Or(i.Header, "Authorization")
 	if i.Format == "" {
 		i.Format = "{}"
 		if strings.EqualFold(i.Header, "Authorization") {

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"os"
@@ -173,9 +174,7 @@ func (n node) world(over world, times string) world {
 	if w.locale != "" && w.locale != tool.En && w.locale != tool.Zh {
 		n.Bad("locale", tool.Textf(`write "en" or "zh"`), "%s is %q", n.Name("locale"), w.locale)
 	}
-	if w.locale == "" {
-		w.locale = over.locale
-	}
+	w.locale = cmp.Or(w.locale, over.locale)
 	if t := n.node("config"); t.Table != nil {
 		w.config = merged(over.config, t.Values)
 	}

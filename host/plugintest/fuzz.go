@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,9 +96,7 @@ func (s *suite) fuzzOne(ctx context.Context, name string, z *fuzzing, w world, f
 	if s.cfg.FuzzCalls > 0 {
 		calls = s.cfg.FuzzCalls
 	}
-	if seed == 0 {
-		seed = 1
-	}
+	seed = cmp.Or(seed, 1)
 	if s.cfg.Seed > 0 {
 		seed = s.cfg.Seed
 	}

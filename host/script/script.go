@@ -5,6 +5,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,18 +146,14 @@ type Runner struct {
 
 // New returns a Runner. The engine must stay open while it is used.
 func New(engine *scriptvm.Runtime, a Archive, o Options) *Runner {
-	if o.Calls == 0 {
-		o.Calls = DefaultCalls
-	}
+	o.Calls = cmp.Or(o.Calls, DefaultCalls)
 	if o.Parallel <= 0 {
 		o.Parallel = DefaultParallel
 	}
 	if o.Scripts <= 0 {
 		o.Scripts = DefaultScripts
 	}
-	if o.Patience == 0 {
-		o.Patience = DefaultPatience
-	}
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	if o.Time <= 0 {
 		o.Time = DefaultTime
 	}

@@ -9,6 +9,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -57,12 +58,8 @@ var (
 
 // New checks cfg and makes a Model; it does not talk to the server.
 func New(cfg Config) (*Model, error) {
-	if cfg.Name == "" {
-		cfg.Name = cfg.Model
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
+	cfg.Name = cmp.Or(cfg.Name, cfg.Model)
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	// People paste the whole address from a curl line, or OpenAI's habit of /v1.
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	for _, tail := range []string{"/messages", "/v1"} {

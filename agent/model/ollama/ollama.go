@@ -5,6 +5,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -69,12 +70,8 @@ var (
 
 // New checks cfg and makes a Model; it does not talk to the server.
 func New(cfg Config) (*Model, error) {
-	if cfg.Name == "" {
-		cfg.Name = cfg.Model
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
+	cfg.Name = cmp.Or(cfg.Name, cfg.Model)
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	// People give the address of the compatible API, or of one call.
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	for _, tail := range []string{"/api/chat", "/api", "/v1"} {

@@ -135,10 +135,7 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 		if ch.Index != 0 {
 			continue // we ask for one reply
 		}
-		m := ch.Delta
-		if m == nil {
-			m = ch.Message
-		}
+		m := cmp.Or(ch.Delta, ch.Message)
 		if m != nil {
 			said.WriteString(string(m.Content) + m.Refusal)
 			thought.WriteString(string(m.thought()))
@@ -241,10 +238,7 @@ func (a *assembler) finish() []agent.Delta {
 }
 
 func (p *pending) call() *tool.Call {
-	args := strings.TrimSpace(p.args.String())
-	if args == "" {
-		args = "{}"
-	}
+	args := cmp.Or(strings.TrimSpace(p.args.String()), "{}")
 	if p.id == "" {
 		p.id = "call_" + strings.ToLower(rand.Text()[:10])
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net"
@@ -70,9 +71,7 @@ func (m *Model) near() bool {
 // told fills in what a server says of the model. A setting comes before it.
 func told(info *agent.ModelInfo, window int, tools *bool) bool {
 	info.Window = max(window, 0)
-	if info.NativeTools == nil {
-		info.NativeTools = tools
-	}
+	info.NativeTools = cmp.Or(info.NativeTools, tools)
 	return info.Window > 0
 }
 

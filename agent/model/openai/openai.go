@@ -7,6 +7,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -65,12 +66,8 @@ var (
 
 // New checks cfg and makes a Model; it does not talk to the server.
 func New(cfg Config) (*Model, error) {
-	if cfg.Name == "" {
-		cfg.Name = cfg.Model
-	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
+	cfg.Name = cmp.Or(cfg.Name, cfg.Model)
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	// People paste the whole address from a curl line.
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/chat/completions")
 	cfg.HTTP = wire.Traced(cfg.HTTP)

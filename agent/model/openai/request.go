@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 
@@ -81,10 +82,7 @@ func formatOf(f agent.Format) map[string]any {
 	if len(f.Schema) == 0 {
 		return map[string]any{"type": "json_object"}
 	}
-	name := f.Name
-	if name == "" {
-		name = "answer" // which the API wants
-	}
+	name := cmp.Or(f.Name, "answer") // which the API wants
 	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": name, "schema": f.Schema, "strict": f.Strict}}
 }
 

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -52,9 +53,7 @@ func Probe(ctx context.Context, o ProbeOptions) []Found {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultProbeTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultProbeTimeout)
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
@@ -155,8 +154,6 @@ func firstChat(models []string) string {
 }
 
 func command(p Preset, model string) string {
-	if model == "" {
-		model = "<model>"
-	}
+	model = cmp.Or(model, "<model>")
 	return "weir model use " + p.Name + " --model " + model
 }

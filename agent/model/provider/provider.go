@@ -213,9 +213,7 @@ func (c *Config) fill(p Preset) {
 			continue
 		}
 		c.wantsKey = true
-		if c.KeyEnv == "" {
-			c.KeyEnv = known.KeyEnv
-		}
+		c.KeyEnv = cmp.Or(c.KeyEnv, known.KeyEnv)
 		for _, name := range []string{c.KeyEnv, known.KeyEnv} {
 			if c.Key == "" {
 				c.Key = strings.TrimSpace(c.Getenv(name))

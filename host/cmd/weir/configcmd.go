@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,10 +35,7 @@ func configCmd(c *cli) *cobra.Command {
 			if err := enc.Encode(s); err != nil {
 				return err
 			}
-			source := p.Config
-			if source == "" {
-				source = "the defaults; there is no tools.toml"
-			}
+			source := cmp.Or(p.Config, "the defaults; there is no tools.toml")
 			c.outf("# from %s\n", textOf(source))
 			for _, r := range declared.Recommendations(s) {
 				fmt.Fprintf(c.Out, "# %s\n", c.Sprintf("%v", r.Text()))
@@ -115,10 +113,7 @@ func pathsCmd(c *cli) *cobra.Command {
 				c.Print(p)
 				return nil
 			}
-			config := p.Config
-			if config == "" {
-				config = "(none: the defaults hold)"
-			}
+			config := cmp.Or(p.Config, "(none: the defaults hold)")
 			for _, row := range [][2]string{{"config", config}, {"data", p.Data}, {"archive", p.Archive}, {"cache", p.Cache}, {"token", p.Token}, {"address", p.Address}, {"pins", p.Pins}} {
 				fmt.Fprintf(c.Out, "%s %s\n", c.Label(row[0], 8), c.text(row[1]))
 			}

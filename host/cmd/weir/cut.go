@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,10 +78,7 @@ func (k cutRun) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	name := k.tool
-	if name == "" {
-		name = "text"
-	}
+	name := cmp.Or(k.tool, "text")
 	r := tool.Result{Tool: name, Stats: tool.Stats{RawBytes: len(raw)}}.WithWhole(limit.Normalise([]byte(raw)))
 	r.Shown = limit.Fit(r, l, by)
 	if r.Shown.Cut() && l.Archive != tool.ArchiveNever {
@@ -109,10 +108,8 @@ func (k cutRun) check(c *cli) error {
 	case k.tool == "" && c.plugins != "":
 		return usagef("add --tool NAME, or leave --plugins out", "--plugins alone does not say which tool is meant")
 	}
-	for _, e := range g.Keep {
-		if e == "" {
-			return usagef("write an RE2 expression", "--keep is empty")
-		}
+	if slices.Contains(g.Keep, "") {
+		return usagef("write an RE2 expression", "--keep is empty")
 	}
 	if err := limit.CheckHighlights(g.Keep); err != nil {
 		return usagef("write an RE2 expression, quoted for the shell", "--%s", err)

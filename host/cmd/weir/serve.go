@@ -48,9 +48,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 		}
 	}
 	defer a.Close()
-	if addr == "" {
-		addr = a.Settings.Server.Addr
-	}
+	addr = cmp.Or(addr, a.Settings.Server.Addr)
 	l, err := listen(addr)
 	if err != nil {
 		return err
@@ -97,9 +95,7 @@ func stop(ctx context.Context, a *app.App, srv *http.Server) error {
 // listen opens the port. Beyond loopback is refused: the token would travel in
 // the clear.
 func listen(addr string) (net.Listener, error) {
-	if addr == "" {
-		addr = config.DefaultAddr
-	}
+	addr = cmp.Or(addr, config.DefaultAddr)
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)

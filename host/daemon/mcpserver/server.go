@@ -149,19 +149,13 @@ type Server struct {
 
 // New makes a Server. It does nothing until somebody comes.
 func New(cfg Config) *Server {
-	if cfg.MaxSessions == 0 {
-		cfg.MaxSessions = DefaultMaxSessions
-	}
+	cfg.MaxSessions = cmp.Or(cfg.MaxSessions, DefaultMaxSessions)
 	if cfg.MaxUserSessions == 0 && cfg.MaxSessions > 0 {
 		cfg.MaxUserSessions = max(cfg.MaxSessions/4, 1)
 	}
-	if cfg.Idle == 0 {
-		cfg.Idle = DefaultIdle
-	}
+	cfg.Idle = cmp.Or(cfg.Idle, DefaultIdle)
 	cfg.TaskAfter = cmp.Or(cfg.TaskAfter, DefaultTaskAfter)
-	if cfg.ToolsChars == 0 {
-		cfg.ToolsChars = agent.DefaultToolsChars
-	}
+	cfg.ToolsChars = cmp.Or(cfg.ToolsChars, agent.DefaultToolsChars)
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -264,9 +265,7 @@ func isObject(raw json.RawMessage) bool {
 func (m AskedMessage) text(at string) (string, error) {
 	var s string
 	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &s) == nil {
-		if s == "" {
-			s = m.Refusal
-		}
+		s = cmp.Or(s, m.Refusal)
 		return s, nil
 	}
 	var parts []struct{ Type, Text, Refusal string }

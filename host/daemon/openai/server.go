@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -74,9 +75,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
 		w: w, gone: cancel, locale: l,
 	}
-	if c.model == "" {
-		c.model = q.Model
-	}
+	c.model = cmp.Or(c.model, q.Model)
 	defer c.keepAlive(s.cfg.Heartbeat())()
 	return c.finish(s.cfg.Backend.Ask(ctx, principal, q, history, c.observe))
 }
@@ -84,9 +83,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 // question splits a request into the question and the history before it.
 func (s *Server) question(principal string, r *http.Request, body CompletionBody) (turns.Question, []agent.Message, error) {
 	q := turns.Question{Ask: api.Ask{Conversation: r.Header.Get("X-Weir-Conversation")}}
-	if q.Conversation == "" {
-		q.Conversation = body.Metadata["conversation_id"]
-	}
+	q.Conversation = cmp.Or(q.Conversation, body.Metadata["conversation_id"])
 	if err := s.cfg.Backend.Names(principal).resolve(&q, body.Model); err != nil {
 		return q, nil, err
 	}
@@ -112,12 +109,8 @@ func (n Names) resolve(q *turns.Question, name string) error {
 	} else if name != "" && name != DefaultModel {
 		return unknownModel(name)
 	}
-	if q.Profile == "" {
-		q.Profile = n.Default
-	}
-	if q.Model == "" {
-		q.Model = n.Profiles[q.Profile]
-	}
+	q.Profile = cmp.Or(q.Profile, n.Default)
+	q.Model = cmp.Or(q.Model, n.Profiles[q.Profile])
 	return nil
 }
 

@@ -7,6 +7,7 @@
 package openapi
 
 import (
+	"cmp"
 	_ "embed" // comments.json
 	"encoding"
 	"encoding/json"
@@ -170,9 +171,7 @@ func (w *Writer) members(t reflect.Type) object {
 		if !f.IsExported() || name == "-" {
 			continue
 		}
-		if name == "" {
-			name = f.Name
-		}
+		name = cmp.Or(name, f.Name)
 		s := w.schema(f.Type)
 		if text := w.about(owner.String() + "." + f.Name); text != "" {
 			if s["$ref"] != nil {

@@ -7,6 +7,7 @@
 package setup
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -34,9 +35,7 @@ type Current struct {
 // New returns a Current with its first Config. An empty operator is DefaultOperator; an
 // empty token of the operator's opens nothing.
 func New(operator, token string, first Config) (*Current, error) {
-	if operator == "" {
-		operator = DefaultOperator
-	}
+	operator = cmp.Or(operator, DefaultOperator)
 	c := &Current{operator: operator, token: token, digest: sha256.Sum256([]byte(token))}
 	return c, c.Configure(first)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -78,9 +79,7 @@ func (s *Store) Conversation(ctx context.Context, sc archive.Scope) (Conversatio
 // Conversations returns a principal's conversations, the one used last first. limit
 // 0: DefaultConversations; negative: all.
 func (s *Store) Conversations(ctx context.Context, principal string, limit int) ([]Conversation, error) {
-	if limit == 0 {
-		limit = DefaultConversations
-	}
+	limit = cmp.Or(limit, DefaultConversations)
 	return s.conversations(ctx, "listing conversations", `principal = ?
 		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, sqlite.Limit(limit))
 }

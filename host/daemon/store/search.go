@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -75,13 +76,8 @@ func (s *Store) Search(ctx context.Context, principal, query string, o SearchOpt
 	if err != nil {
 		return SearchResult{}, err
 	}
-	limit := o.Limit
-	if limit == 0 {
-		limit = archive.DefaultHits
-	}
-	if o.Time == 0 {
-		o.Time = DefaultSearchTime
-	}
+	limit := cmp.Or(o.Limit, archive.DefaultHits)
+	o.Time = cmp.Or(o.Time, DefaultSearchTime)
 	outer := ctx
 	if o.Time > 0 {
 		var cancel context.CancelFunc
@@ -123,10 +119,7 @@ func (s *Store) eachMatch(ctx context.Context, principal string, words []string,
 			}
 			h.Conversation.Principal = principal
 			h.Conversation.Created, h.Conversation.Updated, h.Created = time.UnixMilli(made).UTC(), time.UnixMilli(used).UTC(), time.UnixMilli(created).UTC()
-			h.Where = map[string]string{"": InTitle, "user": InUser, "assistant": InAnswer}[role]
-			if h.Where == "" {
-				h.Where = InResult
-			}
+			h.Where = cmp.Or(map[string]string{"": InTitle, "user": InUser, "assistant": InAnswer}[role], InResult)
 			return f(h, text)
 		})
 }

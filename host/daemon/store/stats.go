@@ -106,9 +106,7 @@ type ModelStats struct {
 
 // add counts n rows with that code.
 func (m *ModelStats) add(code string, n int) {
-	if code == "" {
-		code = "ok"
-	}
+	code = cmp.Or(code, "ok")
 	m.Outcomes[code] += n
 	switch {
 	case strings.HasPrefix(code, MalformedCode):

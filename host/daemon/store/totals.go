@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -70,10 +71,7 @@ func parseCursor(text string) (cursor, error) {
 // not valid is a *tool.Error with code bad_args.
 func (s *Store) Page(ctx context.Context, principal string, o PageOptions) (list []Totals, next string, err error) {
 	const doing = "listing conversations"
-	limit := o.Limit
-	if limit == 0 {
-		limit = DefaultConversations
-	}
+	limit := cmp.Or(o.Limit, DefaultConversations)
 	where, args := "principal = ?", []any{principal}
 	if o.ID != "" {
 		where += " AND (substr(id, 1, length(?)) = ? OR substr(id, length(id) + 1 - length(?)) = ?)"

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -45,9 +46,7 @@ const traceSQL = `SELECT t.id, c.principal, t.conversation_id, t.turn, t.created
 // Traces returns the traces of a conversation, newest first. A Scope without a
 // conversation selects all of the principal's. limit 0: DefaultTraces; negative: all.
 func (s *Store) Traces(ctx context.Context, sc archive.Scope, limit int) (list []Trace, err error) {
-	if limit == 0 {
-		limit = DefaultTraces
-	}
+	limit = cmp.Or(limit, DefaultTraces)
 	err = s.db.Each(ctx, traceSQL+" AND (t.conversation_id = ? OR ?) ORDER BY t.id DESC LIMIT ?",
 		[]any{MaxTraces, sc.Principal, sc.Conversation, sc.Conversation == "", sqlite.Limit(limit)}, func(row sqlite.Row) error {
 			t, err := scanTrace(row)

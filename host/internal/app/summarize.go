@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,10 +166,7 @@ func addEmbedder(cfg *host.Config, s config.Settings, models map[string]daemon.M
 // summaryModel returns the model that writes summaries: the named one, else that of
 // the default profile. The demo model cannot.
 func summaryModel(models map[string]daemon.Model, s config.Settings) (m daemon.Model, name string, err error) {
-	name = s.Summarize.Model
-	if name == "" {
-		name = s.Agent.Model
-	}
+	name = cmp.Or(s.Summarize.Model, s.Agent.Model)
 	m, ok := models[name]
 	if !ok {
 		return m, name, msg.Usagef("", "[summarize] wants the model %q, which is not configured", name).WithHint("add [models.%s] or name another under [summarize]", name)

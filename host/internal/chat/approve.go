@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,9 +190,7 @@ func (q *approver) settled(a *request) {
 	q.mu.Lock()
 	outcome := a.outcome
 	q.mu.Unlock()
-	if outcome == "" {
-		outcome = "it ended"
-	}
+	outcome = cmp.Or(outcome, "it ended")
 	q.writeLine("\n  " + q.Sprintf("no answer is needed any more: %s", limit.Visible(outcome)))
 }
 

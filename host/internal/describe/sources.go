@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"unicode"
@@ -52,9 +53,7 @@ func (f *finder) add(title, address string) {
 	}
 	title = snippet.ClipLine(strings.Trim(title, " \t*_#`\""), maxTitle)
 	if i, ok := f.seen[address]; ok {
-		if f.found[i].Title == "" {
-			f.found[i].Title = title
-		}
+		f.found[i].Title = cmp.Or(f.found[i].Title, title)
 		return
 	}
 	if !f.full() {
@@ -221,10 +220,7 @@ func (f *finder) addresses(line, label, title string) bool {
 		at += i
 		address, length := addressAt(line[at:])
 		if address != "" {
-			name := linkText(line[:at])
-			if name == "" {
-				name = title
-			}
+			name := cmp.Or(linkText(line[:at]), title)
 			f.add(name, address)
 			found = true
 		}

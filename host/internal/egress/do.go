@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -125,9 +126,7 @@ func (c *Client) clean(l tool.Locale, e *tool.Error) *tool.Error {
 // first turns the guest's request into the first hop.
 func (c *Client) first(r Request, refused func(target, bool)) (hop, *tool.Error) {
 	h := hop{method: strings.ToUpper(r.Method), headers: make(http.Header), body: r.Body, refused: refused}
-	if h.method == "" {
-		h.method = http.MethodGet
-	}
+	h.method = cmp.Or(h.method, http.MethodGet)
 	if !methods[h.method] {
 		return h, tool.Errorf(tool.BadArgs, "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS", "the method is not supported")
 	}

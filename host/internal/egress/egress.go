@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -87,9 +88,7 @@ func New(p Policy) (*Client, error) {
 	if c.policy.MaxBytes <= 0 {
 		c.policy.MaxBytes = DefaultMaxBytes
 	}
-	if c.policy.MaxRedirects == 0 {
-		c.policy.MaxRedirects = DefaultMaxRedirects
-	}
+	c.policy.MaxRedirects = cmp.Or(c.policy.MaxRedirects, DefaultMaxRedirects)
 	if c.transport = p.Transport; c.transport != nil {
 		return c, nil
 	}

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -31,10 +32,7 @@ func (s Secret) parse() (secret, error) {
 	if strings.ContainsAny(s.Value+s.Format, "\r\n\x00") {
 		return bad(msg.Errorf("its value or format holds a line break"))
 	}
-	format := s.Format
-	if format == "" {
-		format = "{}"
-	}
+	format := cmp.Or(s.Format, "{}")
 	if !strings.Contains(format, "{}") {
 		return bad(msg.Errorf("its format has no {} for the value"))
 	}

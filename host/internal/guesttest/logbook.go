@@ -1,6 +1,7 @@
 package guesttest
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -40,9 +41,6 @@ func (b *LogBook) Reset() {
 
 // Logger writes lines into the book, without the time.
 func (b *LogBook) Logger() hclog.Logger {
-	level := b.Level
-	if level == 0 {
-		level = hclog.Debug
-	}
+	level := cmp.Or(b.Level, hclog.Debug)
 	return hclog.New(&hclog.LoggerOptions{Output: b, Level: level, DisableTime: true})
 }

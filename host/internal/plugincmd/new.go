@@ -62,9 +62,7 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 	if !slices.Contains(l.Templates, spec.Template) {
 		return msg.Usagef("", "%s has no template %q", l.Title, spec.Template).WithHint("use one of: %s", strings.Join(l.Templates, ", "))
 	}
-	if dir == "" {
-		dir = spec.Name
-	}
+	dir = cmp.Or(dir, spec.Name)
 	files, err := author.New(dir, spec)
 	if err != nil {
 		return notEmpty(err)

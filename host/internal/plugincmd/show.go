@@ -101,10 +101,7 @@ func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 // showPending prints the version that an approval would let run. w is what the command
 // grants.
 func (c *Commands) showPending(r plugin.Review, w request) {
-	v := r.Pending
-	if v == nil {
-		v = r.Serving
-	}
+	v := cmp.Or(r.Pending, r.Serving)
 	fmt.Fprintf(c.Out, "%s %s", r.Plugin.Name, term.OrDash(term.Plain(v.Version)))
 	if r.Serving != nil && r.Pending != nil {
 		c.Outf(" in place of %s", term.OrDash(term.Plain(r.Serving.Version)))

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"database/sql"
@@ -38,9 +39,7 @@ func Open(url string, readers int) (*Server, error) {
 		// The error of pgx repeats the URL, in which a password may be.
 		return nil, ErrURL
 	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = answerTime
-	}
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, answerTime)
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "weir"
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -75,9 +76,7 @@ func (t table) secretAsk(hosts []HostAsk) SecretAsk {
 	if s.Header == "" {
 		t.Bad("header", tool.Textf(`write the header it goes into, for example header = "Authorization"`), "%s is missing", t.Name("header"))
 	}
-	if s.Format == "" {
-		s.Format = "{}"
-	}
+	s.Format = cmp.Or(s.Format, "{}")
 	placed := strings.Count(s.Format, "{}") == 1
 	if !placed {
 		t.Bad("format", tool.Textf(`write {} once where the secret goes, for example format = "Bearer {}"`), "%s is %q", t.Name("format"), s.Format)

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 	}
 	t.Get("description")
 	o.Spec.DescriptionZh = t.text("description_zh", maxDescription)
-	o.Export = t.str("export", "run")
-	if o.Export == "" {
-		o.Export = o.Spec.Name
-	}
+	o.Export = cmp.Or(t.str("export", "run"), o.Spec.Name)
 	text, object := string(FormatText), string(FormatMCP) // the default comes first
 	o.Format = Format(t.oneOf("format", map[bool][]string{false: {text, object}, true: {object, text}}[r.script]...))
 	o.EmptyOK = t.boolean("empty_ok")

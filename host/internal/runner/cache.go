@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"container/list"
 	"sync"
 
@@ -24,17 +25,13 @@ type Cache struct {
 // NewCache returns a Cache with a budget in bytes; 0: DefaultLoaded, negative:
 // without bound.
 func NewCache(budget tool.Bytes) *Cache {
-	if budget == 0 {
-		budget = DefaultLoaded
-	}
+	budget = cmp.Or(budget, DefaultLoaded)
 	return &Cache{budget: budget, order: list.New()}
 }
 
 // Resize changes the budget, as in NewCache, and evicts what exceeds it.
 func (c *Cache) Resize(budget tool.Bytes) {
-	if budget == 0 {
-		budget = DefaultLoaded
-	}
+	budget = cmp.Or(budget, DefaultLoaded)
 	c.mu.Lock()
 	c.budget = budget
 	evicted := c.evict()

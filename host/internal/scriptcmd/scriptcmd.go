@@ -3,6 +3,7 @@
 package scriptcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -140,9 +141,7 @@ func (c Commands) source(text string) {
 func (c Commands) calls(w io.Writer, calls []api.ScriptCall) {
 	for _, call := range calls {
 		name, outcome := call.Brief, call.Code
-		if name == "" {
-			name = call.Tool
-		}
+		name = cmp.Or(name, call.Tool)
 		if outcome == "" {
 			outcome = c.Sprintf("%s characters", term.Grouped(call.Produced))
 		}

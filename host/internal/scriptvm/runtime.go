@@ -1,6 +1,7 @@
 package scriptvm
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -86,15 +87,9 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	if o.Memory < 0 || o.StepTime < 0 || o.Time < 0 {
 		return nil, errors.New("the bounds of scripts are negative")
 	}
-	if o.Memory == 0 {
-		o.Memory = DefaultMemory
-	}
-	if o.StepTime == 0 {
-		o.StepTime = DefaultStepTime
-	}
-	if o.Time == 0 {
-		o.Time = DefaultTime
-	}
+	o.Memory = cmp.Or(o.Memory, DefaultMemory)
+	o.StepTime = cmp.Or(o.StepTime, DefaultStepTime)
+	o.Time = cmp.Or(o.Time, DefaultTime)
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32((o.Memory + pageSize - 1) / pageSize)).WithCloseOnContextDone(true)
 	if o.Files.Engine == nil {
 		o.Files = Files{quickjs, prelude}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -136,9 +137,7 @@ func (c Config) withDefaults() Config {
 	if c.Idle <= 0 {
 		c.Idle = DefaultIdle
 	}
-	if c.Max == 0 {
-		c.Max = DefaultMax
-	}
+	c.Max = cmp.Or(c.Max, DefaultMax)
 	if c.CompileCPU <= 0 {
 		c.CompileCPU = DefaultCompileCPU
 	}

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -45,9 +46,7 @@ func (e *endless) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Read implements io.Reader.
 func (e *endless) Read(p []byte) (int, error) {
-	if e.rest == "" {
-		e.rest = e.piece
-	}
+	e.rest = cmp.Or(e.rest, e.piece)
 	n := copy(p, e.rest)
 	e.rest = e.rest[n:]
 	e.read += n

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -96,9 +97,7 @@ func (p Peer) Status(status int, header http.Header, body []byte) *agent.ModelEr
 // FromSaid returns the error of a failure that the provider described. status 0: there
 // is none, as for an error inside a stream.
 func (p Peer) FromSaid(status int, s Said) *agent.ModelError {
-	if status == 0 {
-		status = s.Status
-	}
+	status = cmp.Or(status, s.Status)
 	e := p.classify(status, s)
 	if s.Text != "" {
 		e.MsgText = tool.Textf("%s: %s", e.MsgText, p.scrub(s.Text))

@@ -48,10 +48,8 @@ func Answers(text string) bool {
 			slices.ContainsFunc(speakers, func(s string) bool { return strings.HasPrefix(line, s) }) {
 			return true
 		}
-		for _, s := range sentences(withoutQuotes(line)) {
-			if isReport(s) {
-				return true
-			}
+		if slices.ContainsFunc(sentences(withoutQuotes(line)), isReport) {
+			return true
 		}
 	}
 	return false
