@@ -330,8 +330,7 @@ func (r *run) countNativeFailure(err error) bool {
 
 func mentionsTools(err error) bool {
 	s := strings.ToLower(err.Error())
-	var me *ModelError
-	if errors.As(err, &me) && me.Err != nil {
+	if me, ok := errors.AsType[*ModelError](err); ok && me.Err != nil {
 		s += strings.ToLower(me.Err.Error())
 	}
 	return strings.Contains(s, "tool") || strings.Contains(s, "function")

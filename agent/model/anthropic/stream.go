@@ -18,8 +18,7 @@ import (
 // open asks and reads up to the first delta that can be delivered.
 func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request, about shown) (*wire.Stream, error) {
 	s, err := m.ask(ctx, peer, m.body(r, about, false))
-	var no *wire.Refusal
-	if errors.As(err, &no) && m.thoughtless(no) {
+	if no, ok := errors.AsType[*wire.Refusal](err); ok && m.thoughtless(no) {
 		s, err = m.ask(ctx, peer, m.body(r, about, true))
 	}
 	return s, peer.Refused(err)

@@ -18,8 +18,7 @@ import (
 func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*wire.Stream, error) {
 	sent := m.dialect.load()
 	s, err := m.ask(ctx, peer, r)
-	var no *wire.Refusal
-	if errors.As(err, &no) && m.learn(sent, r.NoCalls, no) {
+	if no, ok := errors.AsType[*wire.Refusal](err); ok && m.learn(sent, r.NoCalls, no) {
 		s, err = m.ask(ctx, peer, r)
 	}
 	return s, peer.Refused(err)

@@ -193,8 +193,7 @@ func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
 			return nil
 		}
 		if err := c.run(ctx, line, interrupts); err != nil {
-			var code term.ExitError
-			if errors.As(err, &code) {
+			if _, ok := errors.AsType[term.ExitError](err); ok {
 				return err
 			}
 			c.report(err)

@@ -81,8 +81,7 @@ var incompatible = sync.OnceValue(func() *regexp.Regexp {
 // tomlFault returns the fault for an error of the TOML library, and the key whose value
 // it is about. The key is empty for a syntax error.
 func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
-	var pe toml.ParseError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[toml.ParseError](err); ok {
 		line, col := syntaxError(text, pe.Position)
 		key := strings.Split(pe.LastKey, ".")
 		if err := valueError(text, key); err != nil {

@@ -91,8 +91,7 @@ func unreachable(name string, err error) Finding {
 	if errors.Is(err, context.DeadlineExceeded) {
 		f.What = tool.Textf("%s: %s", name, tool.Textf("the server said nothing for %s", checkTimeout))
 	}
-	var me *agent.ModelError
-	if errors.As(err, &me) {
+	if me, ok := errors.AsType[*agent.ModelError](err); ok {
 		text, hint := me.Texts()
 		f.What = tool.Textf("%s: %s", name, text)
 		if !hint.IsZero() {

@@ -180,8 +180,7 @@ func broken(err error) bool {
 
 // reason returns an error on one line, without the URL, which may contain a key.
 func reason(err error) string {
-	var web *url.Error
-	if errors.As(err, &web) {
+	if web, ok := errors.AsType[*url.Error](err); ok {
 		err = web.Err
 	}
 	return short(err.Error(), 300)

@@ -141,8 +141,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 
 // lost returns why a connection has ended.
 func (s *Server) lost(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return msg.Errorf("the program ended with code %d", exit.ExitCode())
 	}
 	return msg.Errorf("the connection has ended")

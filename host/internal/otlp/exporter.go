@@ -161,8 +161,7 @@ func (e *Exporter) send(ctx context.Context, body []byte) error {
 
 // cause is what went wrong with a request, without its address.
 func cause(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

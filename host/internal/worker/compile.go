@@ -205,8 +205,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 		Compile: true, Checked: checked,
 		Bounds: confine.Bounds{Data: int64(p.cfg.CompileMemory), CPU: int64(math.Ceil(p.cfg.CompileCPU.Seconds())), Files: maxFiles},
 	}, pl.Wasm)
-	var lost *lossError
-	if errors.As(err, &lost) && context.Cause(ctx) == errSlow {
+	if lost, ok := errors.AsType[*lossError](err); ok && context.Cause(ctx) == errSlow {
 		lost.err = errSlow
 	}
 	return err

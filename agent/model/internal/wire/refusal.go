@@ -40,8 +40,7 @@ func Intercept(req *http.Request, next func(*http.Request) (*http.Response, erro
 
 // Refused returns the *agent.ModelError of a *Refusal, and any other error as it is.
 func (p Peer) Refused(err error) error {
-	var no *Refusal
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refusal](err); ok {
 		return p.Status(no.Status, no.Header, no.Body)
 	}
 	return err
@@ -50,8 +49,7 @@ func (p Peer) Refused(err error) error {
 // Failed returns the *agent.ModelError of a request without an answer. err is a
 // *Refusal, or an error of the connection while Opening.
 func (p Peer) Failed(ctx context.Context, err error) error {
-	var no *Refusal
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*Refusal](err); ok {
 		return p.Refused(no)
 	}
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {

@@ -97,8 +97,7 @@ func (q Question) Ask(ctx context.Context) (*Stream, error) {
 	res, err := q.Send(ctx)
 	if err != nil {
 		defer watch.Stop()
-		var no *Refusal
-		if errors.As(err, &no) {
+		if no, ok := errors.AsType[*Refusal](err); ok {
 			return nil, no
 		}
 		return nil, q.Peer.Transport(ctx, Opening, err)

@@ -29,8 +29,7 @@ const (
 // request, made by NewWatch or not; where it ended automatically, its error comes
 // back bare.
 func (p Peer) Transport(ctx context.Context, at Stage, err error) error {
-	var silent *silence
-	if errors.As(context.Cause(ctx), &silent) {
+	if silent, ok := errors.AsType[*silence](context.Cause(ctx)); ok {
 		return p.stalled(at, silent)
 	}
 	if ctx.Err() != nil {
