@@ -47,8 +47,7 @@ func (p *pending) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, api.ApprovalList{Approvals: list})
-	return nil
+	return httpjson.Answer(w, api.ApprovalList{Approvals: list})
 }
 
 func (p *pending) showApproval(w http.ResponseWriter, r *http.Request) error {
@@ -56,8 +55,7 @@ func (p *pending) showApproval(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, a)
-	return nil
+	return httpjson.Answer(w, a)
 }
 
 // answerApproval takes a person's answer. A model cannot give it: what it
@@ -79,6 +77,5 @@ func (p *pending) answerApproval(w http.ResponseWriter, r *http.Request) error {
 	if err := p.queue.Answer(r.Context(), access.Principal(r), r.PathValue("id"), answer); err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, api.Answered{ID: r.PathValue("id"), Answer: body.Answer, Only: body.Only})
-	return nil
+	return httpjson.Answer(w, api.Answered{ID: r.PathValue("id"), Answer: body.Answer, Only: body.Only})
 }

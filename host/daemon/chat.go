@@ -171,8 +171,7 @@ func (c *chat) fits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, fits)
-	return nil
+	return httpjson.Answer(w, fits)
 }
 
 // endChat ends a running turn and answers when the turn is stored. A turn that has ended

@@ -111,8 +111,7 @@ func (c *conversations) listConversations(w http.ResponseWriter, r *http.Request
 	for _, c := range list {
 		out.Conversations = append(out.Conversations, api.ConversationRowOf(c))
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request) error {
@@ -129,8 +128,7 @@ func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request)
 	for i, m := range ms {
 		out[i] = api.ShownMessage{Turn: m.Turn, Role: m.Role, Text: m.Text, Reasoning: m.Reasoning, Calls: m.Calls, Results: shownResults(m, uses), Model: m.Model, Locale: m.Locale, At: m.At, Remarks: m.Remarks, Unseen: m.Unseen}
 	}
-	httpjson.Write(w, http.StatusOK, api.ShownConversation{ID: scope.Conversation, Conversation: api.ConversationRowOf(sums), Messages: out})
-	return nil
+	return httpjson.Answer(w, api.ShownConversation{ID: scope.Conversation, Conversation: api.ConversationRowOf(sums), Messages: out})
 }
 
 // read returns the messages of a conversation and the call log of all its turns.
@@ -211,8 +209,7 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 		res = history.Loaded(id, part, whole)
 	}
 	res.CallID, res.Tool, res.Shown = u.CallID, u.Tool, v
-	httpjson.Write(w, http.StatusOK, api.ResultOf(res, u.Duration.Milliseconds(), ms[m].Locale))
-	return nil
+	return httpjson.Answer(w, api.ResultOf(res, u.Duration.Milliseconds(), ms[m].Locale))
 }
 
 // argsOf returns the arguments of a call in the log.
@@ -256,8 +253,7 @@ func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, api.ConversationRowOf(sums))
-	return nil
+	return httpjson.Answer(w, api.ConversationRowOf(sums))
 }
 
 func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Request) error {
@@ -273,8 +269,7 @@ func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Reque
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, api.ConversationHit{Conversation: h.Conversation.ID, Title: h.Conversation.Title, Where: h.Where, Message: h.Seq, Turn: h.Turn, Created: h.Created, Line: h.Line, Snippet: h.Snippet})
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Request) error {
@@ -290,6 +285,5 @@ func (c *conversations) deleteConversation(w http.ResponseWriter, r *http.Reques
 	}
 	c.host.Forget(host.Principal(scope.Principal), scope.Conversation)
 	c.log.Info("a conversation was deleted", "conversation", scope.Conversation, "messages", gone.Messages, "archives", gone.Archives)
-	httpjson.Write(w, http.StatusOK, api.DeletedConversation{ID: scope.Conversation, Messages: gone.Messages, Calls: gone.Calls, Archives: gone.Archives, ArchiveBytes: gone.ArchiveBytes})
-	return nil
+	return httpjson.Answer(w, api.DeletedConversation{ID: scope.Conversation, Messages: gone.Messages, Calls: gone.Calls, Archives: gone.Archives, ArchiveBytes: gone.ArchiveBytes})
 }

@@ -106,8 +106,7 @@ func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
 		}
 		out.Clients = append(out.Clients, api.MCPClient{Principal: c.Principal, Name: c.Name, Version: c.Version, Transport: transport, Began: c.Began, Last: c.Last})
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // serve makes the server.

@@ -57,6 +57,5 @@ func (p *profiles) listProfiles(w http.ResponseWriter, r *http.Request) error {
 		one.Least, one.Most = limit.Recommended(window)
 		out.Profiles = append(out.Profiles, one)
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }

@@ -57,8 +57,7 @@ func (l *reloads) postReload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }
 
 // postStop stops the daemon after its answer.

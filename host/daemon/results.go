@@ -136,11 +136,10 @@ func (k *results) postResult(w http.ResponseWriter, r *http.Request) error {
 	if res.Ref != nil {
 		placeholder = agent.Placeholder(*res.Ref, res.Tool, body.Locale)
 	}
-	httpjson.Write(w, http.StatusOK, KeptResult{
+	return httpjson.Answer(w, KeptResult{
 		Text: out.Text, Placeholder: placeholder, UUID: out.KeptUUID, Cut: res.Shown.Cut(), Conversation: scope.Conversation,
 		Produced: out.Produced, Shown: out.Shown, Layer: out.Layer, Limit: out.Limit, Unit: out.Unit, Gaps: out.Gaps, Unkept: out.Unkept, Incomplete: out.Incomplete,
 	})
-	return nil
 }
 
 // whole is the result's text.

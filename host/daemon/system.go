@@ -78,8 +78,7 @@ func (s *system) routes() []openapi.Route {
 }
 
 func (s *system) healthz(w http.ResponseWriter, _ *http.Request) error {
-	httpjson.Write(w, http.StatusOK, Health{"ok"})
-	return nil
+	return httpjson.Answer(w, Health{"ok"})
 }
 
 // Health says that the daemon answers at all.
@@ -107,8 +106,7 @@ func (s *system) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.store.Ping(ctx); err != nil {
 		return archive.ErrUnreachable
 	}
-	httpjson.Write(w, http.StatusOK, Readiness{"ready", len(s.host.Tools())})
-	return nil
+	return httpjson.Answer(w, Readiness{"ready", len(s.host.Tools())})
 }
 
 func (s *system) stats(w http.ResponseWriter, r *http.Request) error {
@@ -126,8 +124,7 @@ func (s *system) stats(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	httpjson.Write(w, http.StatusOK, sums)
-	return nil
+	return httpjson.Answer(w, sums)
 }
 
 // serveMetrics answers with the counters in Prometheus' format.
@@ -138,8 +135,7 @@ func (s *system) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 
 // openAPI answers with the description of all routes.
 func (s *system) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	httpjson.Write(w, http.StatusOK, openapi.NewWriter(false).Document(s.all()))
-	return nil
+	return httpjson.Answer(w, openapi.NewWriter(false).Document(s.all()))
 }
 
 func (s *system) listModels(w http.ResponseWriter, r *http.Request) error {
@@ -149,8 +145,7 @@ func (s *system) listModels(w http.ResponseWriter, r *http.Request) error {
 		i := set.Models[name].Info
 		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.First].Model})
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // ConfiguredModels is what GET /api/models answers.

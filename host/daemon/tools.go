@@ -84,16 +84,14 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 				tools = append(tools, info)
 			}
 		}
-		httpjson.Write(w, http.StatusOK, ToolList{tools, found})
-		return nil
+		return httpjson.Answer(w, ToolList{tools, found})
 	}
 	for _, info := range t.host.Tools() {
 		if user.Sees(info.Spec.Name) {
 			tools = append(tools, info)
 		}
 	}
-	httpjson.Write(w, http.StatusOK, ToolList{Tools: tools})
-	return nil
+	return httpjson.Answer(w, ToolList{Tools: tools})
 }
 
 // A ToolList is what GET /api/tools answers: with a query, Found says why each is there.
@@ -113,8 +111,7 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 		estimator = m.Estimator
 	}
 	info.Tokens = estimator.Declaration(info.Spec, params.Language(r))
-	httpjson.Write(w, http.StatusOK, info)
-	return nil
+	return httpjson.Answer(w, info)
 }
 
 // toolFor returns a tool that a principal may see.
@@ -200,8 +197,7 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 		Layer: string(out.Layer), Produced: out.Produced, Shown: out.Shown, UUID: out.KeptUUID, View: store.ViewOf(res.Shown), Extra: store.ExtraOf(res), Duration: took, Created: start,
 	})
 	t.log.Info("call completed", "tool", name, "by", access.Principal(r), "ok", out.OK, "produced", out.Produced, "shown", out.Shown)
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // startCall starts the span of a call that does not belong to a turn.

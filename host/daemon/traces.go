@@ -55,8 +55,7 @@ func (t *traces) listTraces(w http.ResponseWriter, r *http.Request) error {
 		}
 		out.Traces[i] = tr.TraceHead
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (t *traces) showTrace(w http.ResponseWriter, r *http.Request) error {
@@ -84,8 +83,7 @@ func (t *traces) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, tr)
-	return nil
+	return httpjson.Answer(w, tr)
 }
 
 func traceOf(row store.Trace) (api.Trace, error) {

@@ -84,8 +84,7 @@ func (u *users) showUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (u *users) usageOf(r *http.Request, who string, days int) (api.Usage, error) {
@@ -108,8 +107,7 @@ func (u *users) listUsers(w http.ResponseWriter, r *http.Request) error {
 		}
 		out.Users = append(out.Users, api.UserRow{Name: name, Token: user.TokenSHA256 != [32]byte{}, Profiles: user.Profiles, Models: user.Models, Tools: user.Tools, Deny: user.Deny, Locale: user.Locale, Usage: used})
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
@@ -120,8 +118,7 @@ func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, api.UserDataOf(name, b))
-	return nil
+	return httpjson.Answer(w, api.UserDataOf(name, b))
 }
 
 // purgeUser deletes everything of somebody whom no token lets in any more:
@@ -145,6 +142,5 @@ func (u *users) purgeUser(w http.ResponseWriter, r *http.Request) error {
 	}
 	u.host.ForgetAll(host.Principal(name))
 	u.log.Info("everything of a user was deleted", "user", name, "conversations", b.Conversations, "archives", b.Archives)
-	httpjson.Write(w, http.StatusOK, api.UserDataOf(name, b))
-	return nil
+	return httpjson.Answer(w, api.UserDataOf(name, b))
 }

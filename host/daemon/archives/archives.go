@@ -140,8 +140,7 @@ func (a *Archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	httpjson.Write(w, http.StatusOK, api.ArchiveList{Archives: rows})
-	return nil
+	return httpjson.Answer(w, api.ArchiveList{Archives: rows})
 }
 
 // searchArchives looks for words in the whole texts of one conversation, or of
@@ -168,8 +167,7 @@ func (a *Archives) searchArchives(w http.ResponseWriter, r *http.Request) error 
 		a.Log.Warn("the archives are searched by words only", "error", err)
 	}
 	hits = append(hits, nearHits(near, hits)...)
-	httpjson.Write(w, http.StatusOK, api.Found{Hits: hits, Archives: found.Archives, Scanned: found.Scanned, Left: found.Left})
-	return nil
+	return httpjson.Answer(w, api.Found{Hits: hits, Archives: found.Archives, Scanned: found.Scanned, Left: found.Left})
 }
 
 // maxNear is how many results a search adds for their meaning, leastScore the likeness
@@ -209,8 +207,7 @@ func (a *Archives) pruneArchives(w http.ResponseWriter, r *http.Request) error {
 			rows = append(rows, api.PrunedRow{UUID: p.UUID, Conversation: p.Scope.Conversation, Tool: p.Tool, Created: p.Created, Bytes: p.Bytes, Reason: p.Reason})
 		}
 	}
-	httpjson.Write(w, http.StatusOK, api.Pruned{DryRun: report.DryRun, Pruned: rows, Count: len(report.Pruned), Bytes: report.Bytes, Kept: report.Kept, KeptBytes: report.KeptBytes})
-	return nil
+	return httpjson.Answer(w, api.Pruned{DryRun: report.DryRun, Pruned: rows, Count: len(report.Pruned), Bytes: report.Bytes, Kept: report.Kept, KeptBytes: report.KeptBytes})
 }
 
 // deleteArchive deletes one result for good; also one that was pruned.

@@ -48,8 +48,7 @@ func (a *Archives) cut(w http.ResponseWriter, r *http.Request) error {
 	l, by := a.Host.LimitsIf(res.Tool, body.Limits(), chars)
 	res.Shown = limit.Fit(res, l, by)
 	text := limit.Render(res, body.Locale)
-	httpjson.Write(w, http.StatusOK, api.CutTextOf(res, text, new(agent.Estimator).Tokens(text), l, by))
-	return nil
+	return httpjson.Answer(w, api.CutTextOf(res, text, new(agent.Estimator).Tokens(text), l, by))
 }
 
 // cutResult returns the result that a body is about, before its cut, when it may be worked

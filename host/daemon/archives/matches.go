@@ -66,8 +66,7 @@ func (a *Archives) matches(w http.ResponseWriter, r *http.Request) error {
 	if next := skip + len(s.found); next < s.total {
 		out.Next = next
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // A query is what a request searches for: an expression with its number of instructions,

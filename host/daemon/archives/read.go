@@ -64,8 +64,7 @@ func (a *Archives) showArchive(w http.ResponseWriter, r *http.Request) error {
 	if out.Shown, err = a.shown(r, page.Entry); err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // firstPage returns the beginning of a text, and how many characters it has if that is

@@ -63,6 +63,12 @@ func ReadLoose(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
+// Answer writes v as JSON with status 200 and returns nil, as the end of a handler.
+func Answer(w http.ResponseWriter, v any) error {
+	Write(w, http.StatusOK, v)
+	return nil
+}
+
 // Write answers with a status and v as JSON. It ignores a client that has disconnected.
 func Write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -67,8 +67,7 @@ func (m *Machine) doctor(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.checking.Unlock()
 	l := params.Language(r)
-	httpjson.Write(w, http.StatusOK, msg.Localize(l, m.About.Doctor(r.Context(), l)))
-	return nil
+	return httpjson.Answer(w, msg.Localize(l, m.About.Doctor(r.Context(), l)))
 }
 
 func (m *Machine) config(w http.ResponseWriter, r *http.Request) error {
@@ -87,8 +86,7 @@ func (m *Machine) config(w http.ResponseWriter, r *http.Request) error {
 		m.Log.Info("the token was shown over the API", "by", access.Principal(r))
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }
 
 func unknown() error {

@@ -92,8 +92,7 @@ func (m *Models) found(w http.ResponseWriter, r *http.Request) error {
 	for _, f := range m.look(r.Context()) {
 		out.Found = append(out.Found, api.FoundModel{Preset: f.Preset, Title: f.Title, BaseURL: f.BaseURL, KeyEnv: f.KeyEnv, Models: append([]string{}, f.Models...), Command: f.Command})
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // look searches; one search runs at a time.
@@ -129,8 +128,7 @@ func (m *Models) add(w http.ResponseWriter, r *http.Request) error {
 	if out.Written {
 		m.Log.Info("a model was added over the API", "preset", body.Preset, "model", body.Model, "by", access.Principal(r))
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }
 
 // test tests a model, and ends with its client.
@@ -152,8 +150,7 @@ func (m *Models) test(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !strings.HasPrefix(r.Header.Get("Accept"), stream) {
 		report := test(r.Context(), model.Model, provider.TestOptions{Locale: locale})
-		httpjson.Write(w, http.StatusOK, msg.Localize(locale, api.ModelTestedOf(name, report)))
-		return nil
+		return httpjson.Answer(w, msg.Localize(locale, api.ModelTestedOf(name, report)))
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -191,8 +191,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	out := c.envelope("chat.completion", CompletionChoice{Message: &m, Finish: &reason})
 	out.Usage = usageOf(end.Usage)
 	out.Weir = &CompletionNote{end.Conversation, end.Reason, end.Results}
-	httpjson.Write(c.w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(c.w, out)
 }
 
 func finishOf(r agent.Reason) string {

@@ -165,16 +165,14 @@ func (s *Server) rows(principal string) []ModelRow {
 
 // Models answers GET /v1/models.
 func (s *Server) Models(principal string, w http.ResponseWriter) error {
-	httpjson.Write(w, http.StatusOK, ModelList{"list", s.rows(principal)})
-	return nil
+	return httpjson.Answer(w, ModelList{"list", s.rows(principal)})
 }
 
 // Model answers GET /v1/models/{id}.
 func (s *Server) Model(principal, id string, w http.ResponseWriter) error {
 	for _, row := range s.rows(principal) {
 		if row.ID == id {
-			httpjson.Write(w, http.StatusOK, row)
-			return nil
+			return httpjson.Answer(w, row)
 		}
 	}
 	return unknownModel(id)

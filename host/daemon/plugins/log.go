@@ -63,6 +63,5 @@ func (p *Plugins) showLog(w http.ResponseWriter, r *http.Request) error {
 	if _, err := p.Host.Review(r.Context(), name); err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, api.PluginLog{Lines: p.Book.of(name)})
-	return nil
+	return httpjson.Answer(w, api.PluginLog{Lines: p.Book.of(name)})
 }

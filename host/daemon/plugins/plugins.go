@@ -124,8 +124,7 @@ func (p *Plugins) listPlugins(w http.ResponseWriter, r *http.Request) error {
 	if plugins == nil {
 		plugins = []plugin.Info{}
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), api.PluginList{Plugins: plugins}))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), api.PluginList{Plugins: plugins}))
 }
 
 func (p *Plugins) reviewPlugin(w http.ResponseWriter, r *http.Request) error {
@@ -264,8 +263,7 @@ func (p *Plugins) removePlugin(w http.ResponseWriter, r *http.Request) error {
 		removed.Files = []string{}
 	}
 	p.Log.Info("a person's word about a plugin", "plugin", api.Clip(r.PathValue("name"), 80), "said", "remove", "files", len(removed.Files))
-	httpjson.Write(w, http.StatusOK, removed)
-	return nil
+	return httpjson.Answer(w, removed)
 }
 
 func readVerdict(w http.ResponseWriter, r *http.Request) (body api.Verdict, err error) {
@@ -296,8 +294,7 @@ func (p *Plugins) answerReview(w http.ResponseWriter, r *http.Request, err error
 	if r.Method != http.MethodGet {
 		p.Log.Info("a person's word about a plugin", "plugin", review.Plugin.Name, "said", r.Pattern, "state", string(review.Plugin.State), "digest", review.Plugin.Digest)
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), review))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), review))
 }
 
 // Reload reads the plugin folders and the grants again, for a person, and
@@ -328,8 +325,7 @@ func (p *Plugins) reloadPlugins(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), api.Reloaded{Change: change, Plugins: p.Host.Plugins()}))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), api.Reloaded{Change: change, Plugins: p.Host.Plugins()}))
 }
 
 // retryPlugin takes a plugin out of quarantine.
@@ -346,6 +342,5 @@ func (p *Plugins) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 	if i := slices.IndexFunc(list, func(p plugin.Info) bool { return p.Name == name }); i >= 0 {
 		state = list[i].State
 	}
-	httpjson.Write(w, http.StatusOK, api.Retried{Plugin: name, State: state})
-	return nil
+	return httpjson.Answer(w, api.Retried{Plugin: name, State: state})
 }

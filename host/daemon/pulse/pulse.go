@@ -93,8 +93,7 @@ func (p *Pulse) serve(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	httpjson.Write(w, http.StatusOK, now)
-	return nil
+	return httpjson.Answer(w, now)
 }
 
 // follow sends a pulse at once and at each change, until the client disconnects, its token

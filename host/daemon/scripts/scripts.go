@@ -190,8 +190,7 @@ func (s *Scripts) answer(w http.ResponseWriter, r *http.Request, id string, star
 	if err != nil {
 		return known(err)
 	}
-	httpjson.Write(w, http.StatusOK, resultOf(status))
-	return nil
+	return httpjson.Answer(w, resultOf(status))
 }
 
 // known returns the problem of an error of script.Runs.
@@ -214,8 +213,7 @@ func (s *Scripts) list(w http.ResponseWriter, r *http.Request) error {
 	for _, one := range list {
 		out.Scripts = append(out.Scripts, summaryOf(one))
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 func (s *Scripts) show(w http.ResponseWriter, r *http.Request) error {
@@ -223,8 +221,7 @@ func (s *Scripts) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return known(err)
 	}
-	httpjson.Write(w, http.StatusOK, runOf(one))
-	return nil
+	return httpjson.Answer(w, runOf(one))
 }
 
 // resume takes a person's answers. A model cannot give them: what it writes is text, and no

@@ -88,10 +88,9 @@ func (s *Routes) begin(w http.ResponseWriter, r *http.Request) error {
 	s.setCookie(w, r, cookie, int(lasts.Seconds()))
 	w.Header().Set("Cache-Control", "no-store")
 	s.Log.Info("a session began", "by", principal)
-	httpjson.Write(w, http.StatusOK, api.SessionStarted{Key: key, SessionInfo: api.SessionInfo{
+	return httpjson.Answer(w, api.SessionStarted{Key: key, SessionInfo: api.SessionInfo{
 		Principal: principal, Operator: principal == s.Setup.Operator(), Expires: &one.Expires,
 	}})
-	return nil
 }
 
 func (s *Routes) show(w http.ResponseWriter, r *http.Request) error {
@@ -99,8 +98,7 @@ func (s *Routes) show(w http.ResponseWriter, r *http.Request) error {
 	if one, ok := s.Sessions.of(r); ok && !access.HasToken(r) {
 		out.Expires = &one.Expires
 	}
-	httpjson.Write(w, http.StatusOK, out)
-	return nil
+	return httpjson.Answer(w, out)
 }
 
 // end ends the session of a request, or all of its principal's, and their streams.
@@ -134,8 +132,7 @@ func (s *Routes) code(w http.ResponseWriter, r *http.Request) error {
 		return api.Problemf(http.StatusForbidden, "token_only", "run `weir open` on this machine", "only the token itself makes codes")
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	httpjson.Write(w, http.StatusOK, s.Sessions.addCode(access.Principal(r), token))
-	return nil
+	return httpjson.Answer(w, s.Sessions.addCode(access.Principal(r), token))
 }
 
 // setCookie sets the cookie of the session; a negative age removes it.

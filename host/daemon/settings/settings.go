@@ -81,8 +81,7 @@ func (s *Settings) show(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("ETag", tag)
 		}
 	}
-	httpjson.Write(w, http.StatusOK, Configuration{s.Version, s.Setup.State().Settings})
-	return nil
+	return httpjson.Answer(w, Configuration{s.Version, s.Setup.State().Settings})
 }
 
 func (s *Settings) schema(w http.ResponseWriter, r *http.Request) error {
@@ -93,8 +92,7 @@ func (s *Settings) schema(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noFile()
 	}
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }
 
 func (s *Settings) patch(w http.ResponseWriter, r *http.Request) error {
@@ -117,8 +115,7 @@ func (s *Settings) patch(w http.ResponseWriter, r *http.Request) error {
 		s.Log.Info("settings were changed over the API", "by", access.Principal(r), "keys", len(body.Changes), "in_force", out.InForce, "restart", out.Restart)
 	}
 	w.Header().Set("ETag", out.ETag)
-	httpjson.Write(w, http.StatusOK, msg.Localize(params.Language(r), out))
-	return nil
+	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
 }
 
 func noFile() error {
