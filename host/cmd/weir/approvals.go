@@ -62,9 +62,7 @@ func answerCmd(c *cli, use, short string, answer func() api.Answer) *cobra.Comma
 				if err := cl.Post(cmd.Context(), "/api/approvals/"+url.PathEscape(id), answer(), &out); err != nil {
 					return err
 				}
-				if c.JSON {
-					c.Print(out)
-				} else {
+				if !c.AsJSON(out) {
 					fmt.Fprintln(c.Out, strings.TrimSpace(out.ID+": "+out.Answer+" "+strings.Trim(fmt.Sprint(out.Only), "[]")))
 				}
 				return nil
@@ -91,8 +89,7 @@ func (c *cli) listApprovals(ctx context.Context, cl *session) error {
 		return err
 	}
 	list := out.Approvals
-	if c.JSON {
-		c.Print(map[string]any{"approvals": list})
+	if c.AsJSON(map[string]any{"approvals": list}) {
 		return nil
 	}
 	if len(list) == 0 {
@@ -116,9 +113,7 @@ func (c *cli) showApproval(ctx context.Context, cl *session, given string) error
 	if err := cl.Get(ctx, "/api/approvals/"+url.PathEscape(id), &a); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(a)
-	} else {
+	if !c.AsJSON(a) {
 		fmt.Fprintln(c.Out, chat.ApprovalCard(c.Printer, a))
 	}
 	return nil

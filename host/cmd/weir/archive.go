@@ -205,8 +205,7 @@ func (c *cli) remove(ctx context.Context, cl *session, uuids []string, conversat
 }
 
 func (c *cli) deleted(kind string, ids []string) {
-	if c.JSON {
-		c.Print(map[string]any{"deleted": map[string][]string{kind: ids}})
+	if c.AsJSON(map[string]any{"deleted": map[string][]string{kind: ids}}) {
 		return
 	}
 	c.errf("deleted %s\n", strings.Join(ids, " "))

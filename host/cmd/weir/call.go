@@ -60,9 +60,7 @@ func callCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) showResult(res api.ToolCallResult) error {
-	if c.JSON {
-		c.Print(res)
-	} else {
+	if !c.AsJSON(res) {
 		fmt.Fprintln(c.Texts(), strings.TrimRight(res.Text, "\n"))
 		fmt.Fprintln(c.Err, res.Line)
 		if res.KeptUUID != "" && res.Layer != "" {

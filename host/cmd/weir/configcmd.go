@@ -25,8 +25,7 @@ func configCmd(c *cli) *cobra.Command {
 				return err
 			}
 			s := l.Settings.WithDefaults().Redacted()
-			if c.JSON {
-				c.Print(map[string]any{"file": p.Config, "settings": s, "recommended": declared.Recommendations(s)})
+			if c.AsJSON(map[string]any{"file": p.Config, "settings": s, "recommended": declared.Recommendations(s)}) {
 				return nil
 			}
 			var b bytes.Buffer
@@ -109,8 +108,7 @@ func pathsCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.JSON {
-				c.Print(p)
+			if c.AsJSON(p) {
 				return nil
 			}
 			config := cmp.Or(p.Config, "(none: the defaults hold)")

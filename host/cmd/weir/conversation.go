@@ -146,8 +146,7 @@ func conversationRenameCmd(c *cli) *cobra.Command {
 				if err := cl.Do(cmd.Context(), http.MethodPatch, path, api.Renaming{Title: strings.Join(args[1:], " ")}, &row); err != nil {
 					return err
 				}
-				if c.JSON {
-					c.Print(row)
+				if c.AsJSON(row) {
 					return nil
 				}
 				c.errf("it is called %q now\n", term.Plain(row.Title))

@@ -42,9 +42,7 @@ func (c *cli) showFindings(list []doctor.Finding) error {
 	for _, f := range list {
 		counts[f.Status]++
 	}
-	if c.JSON {
-		c.Print(map[string]any{"ok": counts[doctor.Fail] == 0, "counts": counts, "findings": list})
-	} else {
+	if !c.AsJSON(map[string]any{"ok": counts[doctor.Fail] == 0, "counts": counts, "findings": list}) {
 		for _, f := range list {
 			fmt.Fprintf(c.Out, "%-4s  %s %s\n", f.Status, c.Label(f.Area, 9), c.Text(f.What))
 			if !f.Fix.IsZero() {

@@ -28,8 +28,7 @@ func healthCmd(c *cli) *cobra.Command {
 			if err := cl.Get(cmd.Context(), "/readyz", &out); err != nil {
 				return err
 			}
-			if c.JSON {
-				c.Print(out)
+			if c.AsJSON(out) {
 				return nil
 			}
 			c.outf("%s at %s; tools: %d\n", textOf(out.Status), cl.URL(), out.Tools)

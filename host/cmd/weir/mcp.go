@@ -241,8 +241,7 @@ func (c *cli) listens(ctx context.Context, p config.Paths) (string, error) {
 
 // printEntry prints the entry and the name of the file that it belongs to.
 func (c *cli) printEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) {
-	if c.JSON {
-		c.Print(map[string]any{"client": m.Name, "file": file, "config": m.Document(e)})
+	if c.AsJSON(map[string]any{"client": m.Name, "file": file, "config": m.Document(e)}) {
 		return
 	}
 	c.errf("into %s, or with --write:\n", file)

@@ -30,8 +30,7 @@ func openCmd(c *cli) *cobra.Command {
 				return err
 			}
 			address := cl.URL() + "/#code=" + code.Code
-			if c.JSON {
-				c.Print(map[string]any{"url": address, "expires_at": code.Expires})
+			if c.AsJSON(map[string]any{"url": address, "expires_at": code.Expires}) {
 				return nil
 			}
 			name, args := opener(runtime.GOOS)

@@ -105,8 +105,7 @@ func (c *cli) verdict(ctx context.Context, name, what string, body map[string]st
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			c.Print(r)
+		if c.AsJSON(r) {
 			return nil
 		}
 		tell(r)

@@ -75,9 +75,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, config.Reason(err))
 		}
 	}
-	if c.JSON {
-		c.Print(r)
-	} else {
+	if !c.AsJSON(r) {
 		c.pluginCommands().ShowReport(r)
 	}
 	if !r.OK() {

@@ -24,8 +24,7 @@ func retryCmd(c *cli) *cobra.Command {
 			if err := cl.Post(ctx, "/api/plugins/"+url.PathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
 				return err
 			}
-			if c.JSON {
-				c.Print(out)
+			if c.AsJSON(out) {
 				return nil
 			}
 			if out.State != string(plugin.Ready) { // one made for another host is tried at once

@@ -30,8 +30,7 @@ func reloadCmd(c *cli) *cobra.Command {
 			if err := cl.Post(cmd.Context(), "/api/reload", struct{}{}, &out); err != nil {
 				return err
 			}
-			if c.JSON {
-				c.Print(out)
+			if c.AsJSON(out) {
 				return nil
 			}
 			for _, row := range []struct {
@@ -88,8 +87,7 @@ func reloadPluginsCmd(c *cli) *cobra.Command {
 			if err := cl.Post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
 				return err
 			}
-			if c.JSON {
-				c.Print(out)
+			if c.AsJSON(out) {
 				return nil
 			}
 			c.showChange(out.Change, out.Plugins)

@@ -43,8 +43,7 @@ func stopCmd(c *cli) *cobra.Command {
 				}
 			}
 			done()
-			if c.JSON {
-				c.Print(map[string]any{"stopped": cl.at.PID})
+			if c.AsJSON(map[string]any{"stopped": cl.at.PID}) {
 				return nil
 			}
 			c.outf("the daemon has stopped (weir %s, process %d)\n", cl.at.Command, cl.at.PID)

@@ -86,8 +86,7 @@ func (c *cli) addUser(ctx context.Context, name string, u config.UserSettings) e
 		return err
 	}
 	inForce, err := c.reloadAfter(ctx)
-	if c.JSON {
-		c.Print(map[string]any{"user": name, "token": token, "config": file, "in_force": inForce})
+	if c.AsJSON(map[string]any{"user": name, "token": token, "config": file, "in_force": inForce}) {
 		return err
 	}
 	fmt.Fprintln(c.Out, token)

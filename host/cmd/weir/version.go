@@ -26,8 +26,7 @@ func versionCmd(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: argCount(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			if c.JSON {
-				c.Print(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			if c.AsJSON(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH}) {
 				return nil
 			}
 			c.outf("weir %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -77,8 +77,7 @@ func (c *Commands) Use(ctx context.Context, arg string, m Flags) error {
 	if err := config.WriteFile(file, toml); err != nil {
 		return msg.Errorf("the configuration could not be written: %w", err)
 	}
-	if c.JSON {
-		c.Print(map[string]string{"file": file, "model": m.Name})
+	if c.AsJSON(map[string]string{"file": file, "model": m.Name}) {
 		return nil
 	}
 	c.Outf("%s is now the default model (%s)\n", m.Name, file)
@@ -162,8 +161,7 @@ func (c *Commands) Remove(ctx context.Context, name string) error {
 	if err := config.WriteFile(file, toml); err != nil {
 		return msg.Errorf("the configuration could not be written: %w", err)
 	}
-	if c.JSON {
-		c.Print(map[string]string{"file": file, "removed": name})
+	if c.AsJSON(map[string]string{"file": file, "removed": name}) {
 		return nil
 	}
 	c.Outf("%s is removed (%s)\n", name, file)

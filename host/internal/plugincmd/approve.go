@@ -65,9 +65,7 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 			return err
 		}
 	}
-	if c.JSON {
-		c.Print(after)
-	} else {
+	if !c.AsJSON(after) {
 		c.showApproved(after)
 	}
 	return c.compile(ctx, d, name)
@@ -93,8 +91,7 @@ func (c *Commands) ShowCompiled(name string, took time.Duration, err error) {
 }
 
 func (c *Commands) nothingToApprove(r plugin.Review) error {
-	if c.JSON {
-		c.Print(r)
+	if c.AsJSON(r) {
 		return nil
 	}
 	p := r.Plugin
@@ -146,8 +143,7 @@ func (c *Commands) ApproveAll(ctx context.Context, d Daemon, a Approval) error {
 		}
 	}
 	if len(waiting) == 0 {
-		if c.JSON {
-			c.Print(map[string]any{"approved": []plugin.Info{}})
+		if c.AsJSON(map[string]any{"approved": []plugin.Info{}}) {
 			return nil
 		}
 		c.Outf("nothing waits for an approval\n")

@@ -10,8 +10,7 @@ import (
 
 // ShowFigures prints the measurements of a plugin.
 func (c *Commands) ShowFigures(f plugintest.Figures) {
-	if c.JSON {
-		c.Print(f)
+	if c.AsJSON(f) {
 		return
 	}
 	for _, p := range f.Problems {

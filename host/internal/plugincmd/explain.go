@@ -10,8 +10,7 @@ import (
 
 // Patterns prints weir's own patterns of lines to keep.
 func Patterns(p *term.Printer) {
-	if p.JSON {
-		p.Print(limit.Patterns())
+	if p.AsJSON(limit.Patterns()) {
 		return
 	}
 	for _, x := range limit.Patterns() {
@@ -21,8 +20,7 @@ func Patterns(p *term.Printer) {
 
 // Explain prints each line of r that is kept, with its number and pattern.
 func Explain(p *term.Printer, r tool.Result) {
-	if p.JSON {
-		p.Print(map[string]any{"kept": r.Shown.Kept, "left_out": r.Shown.LeftOut, "grep": r.Shown.Grep})
+	if p.AsJSON(map[string]any{"kept": r.Shown.Kept, "left_out": r.Shown.LeftOut, "grep": r.Shown.Grep}) {
 		return
 	}
 	for _, l := range r.Shown.Kept {

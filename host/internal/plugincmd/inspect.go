@@ -65,8 +65,7 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	if v := r.Serving; v != nil {
 		v.Source, v.File = pl.Source, pl.WasmPath
 	}
-	if c.JSON {
-		c.Print(r)
+	if c.AsJSON(r) {
 		return nil
 	}
 	c.ShowReview(r)

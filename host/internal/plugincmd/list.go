@@ -83,8 +83,7 @@ func (c *Commands) Remove(ctx context.Context, d Daemon, name string, yes, keepF
 	if err := d.Do(ctx, http.MethodDelete, Path(name, "")+"?files="+files, nil, &out); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link})
+	if c.AsJSON(map[string]any{"plugin": name, "removed": out.Files, "link": out.Link}) {
 		return nil
 	}
 	for _, f := range out.Files {

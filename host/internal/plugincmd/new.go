@@ -27,8 +27,7 @@ func (c *Commands) Wrap(dir, name, module string) error {
 	if err != nil {
 		return notEmpty(err)
 	}
-	if c.JSON {
-		c.Print(map[string]any{"name": name, "from": module, "dir": dir, "files": files})
+	if c.AsJSON(map[string]any{"name": name, "from": module, "dir": dir, "files": files}) {
 		return nil
 	}
 	c.Outf("made %s: a plugin.toml for the functions of %s\n", dir, module)
@@ -67,8 +66,7 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 	if err != nil {
 		return notEmpty(err)
 	}
-	if c.JSON {
-		c.Print(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files})
+	if c.AsJSON(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files}) {
 		return nil
 	}
 	c.Outf("made %s: a tool in %s (%s)\n", dir, l.Title, spec.Template)

@@ -61,8 +61,7 @@ func (c *Commands) Pack(ctx context.Context, path, out string, strip bool) error
 	for _, w := range problems {
 		r.Warnings = append(r.Warnings, w.String())
 	}
-	if c.JSON {
-		c.Print(r)
+	if c.AsJSON(r) {
 		return nil
 	}
 	c.Outf("%s  %s, sha256 %s\n", r.File, fileSize(r.Bytes), r.SHA256)

@@ -70,8 +70,7 @@ func (c Commands) List(ctx context.Context, d Daemon) error {
 	if err := d.Get(ctx, "/api/scripts", &list); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(list)
+	if c.AsJSON(list) {
 		return nil
 	}
 	if len(list.Scripts) == 0 {
@@ -96,8 +95,7 @@ func (c Commands) Show(ctx context.Context, d Daemon, given string) error {
 	if err := d.Get(ctx, path(id, ""), &s); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(s)
+	if c.AsJSON(s) {
 		return nil
 	}
 	fmt.Fprintf(c.Out, "%s  %s  %s\n", s.ID, c.state(s.State), s.Created.Local().Format(time.DateTime))
@@ -355,9 +353,7 @@ func (c Commands) Cancel(ctx context.Context, d Daemon, given string) error {
 	if err := d.Post(ctx, path(id, "/cancel"), struct{}{}, &s); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Print(s)
-	} else {
+	if !c.AsJSON(s) {
 		fmt.Fprintf(c.Out, "%s: %s\n", s.ID, c.state(s.State))
 	}
 	return nil

@@ -42,8 +42,7 @@ func (c Commands) Backup(ctx context.Context, file string, force bool) (err erro
 		return err
 	}
 	done()
-	if c.JSON {
-		c.Print(map[string]any{"file": file, "bytes": w.Bytes, "results": w.Info.Results, "created": w.Info.Created, "skipped": append([]string{}, w.Skipped...)})
+	if c.AsJSON(map[string]any{"file": file, "bytes": w.Bytes, "results": w.Info.Results, "created": w.Info.Created, "skipped": append([]string{}, w.Skipped...)}) {
 		return nil
 	}
 	c.Outf("%s: %d archived results, %s bytes\n", file, w.Info.Results, term.Grouped(int(w.Bytes)))
@@ -72,8 +71,7 @@ func (c Commands) Restore(ctx context.Context, file string, replace bool) (err e
 		return err
 	}
 	done()
-	if c.JSON {
-		c.Print(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": before})
+	if c.AsJSON(map[string]any{"data": p.Data, "results": info.Results, "created": info.Created, "weir": info.Weir, "before": before}) {
 		return nil
 	}
 	c.Outf("%s: %d archived results, as of %s\n", p.Data, info.Results, info.Created.Local().Format(time.DateTime))

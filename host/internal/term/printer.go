@@ -70,6 +70,14 @@ func (p *Printer) Print(v any) {
 	_ = enc.Encode(v) // standard output is closed: there is no other place to report it
 }
 
+// AsJSON prints v if JSON is set, and reports whether it did.
+func (p *Printer) AsJSON(v any) bool {
+	if p.JSON {
+		p.Print(v)
+	}
+	return p.JSON
+}
+
 // PrintEvent writes one event as a line of JSON to standard output.
 func (p *Printer) PrintEvent(name string, data json.RawMessage) {
 	b, err := json.Marshal(struct {
