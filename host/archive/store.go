@@ -1,11 +1,11 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
 	"io"
-	"io/fs"
 	"sync/atomic"
 	"time"
 
@@ -113,13 +113,7 @@ type Counter interface {
 var migrations embed.FS
 
 // Schema returns the tables of the archive.
-func Schema() sqlite.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return sqlite.Schema{Name: "archive", Files: files}
-}
+func Schema() sqlite.Schema { return sqlite.Embedded("archive", migrations) }
 
 // SQLite is a Store in one file. It is safe for concurrent use.
 type SQLite struct {
@@ -147,9 +141,7 @@ func Open(ctx context.Context, cfg Config) (*SQLite, error) {
 func open(ctx context.Context, cfg Config, faults sqlite.Faults) (s *SQLite, err error) {
 	s = &SQLite{log: cfg.Logger, now: cfg.Now}
 	s.Configure(cfg)
-	if s.log == nil {
-		s.log = hclog.NewNullLogger()
-	}
+	s.log = cmp.Or(s.log, hclog.NewNullLogger())
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -73,9 +73,7 @@ type Daemon struct {
 // it lives, until Drain.
 func New(cfg Config) (*Daemon, error) {
 	d := &Daemon{cfg: cfg, log: cfg.Logger, now: cfg.Now, beat: sse.Heartbeat}
-	if d.log == nil {
-		d.log = hclog.NewNullLogger()
-	}
+	d.log = cmp.Or(d.log, hclog.NewNullLogger())
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,9 +86,7 @@ type active struct {
 // NewRuns returns Runs. It starts nothing. r returns what runs scripts, and is called
 // whenever one begins or goes on. A nil log is silent.
 func NewRuns(r func(context.Context) (*Runner, error), j *journal.Journal, c Callers, log hclog.Logger) *Runs {
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
+	log = cmp.Or(log, hclog.NewNullLogger())
 	out := &Runs{
 		runner: r, journal: j, callers: c, log: log, at: func(string) error { return nil },
 		active: map[string]*active{}, soon: map[string]int{}, own: map[string]owner{}, stuck: map[string]time.Time{}, stop: make(chan struct{}),

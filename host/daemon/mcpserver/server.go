@@ -161,9 +161,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, run: rand.Text()[:12] + "-",
 		users: map[string]*user{}, sessions: map[string]*session{}, streams: map[*mcp.ServerSession]*session{}}
-	if s.log == nil {
-		s.log = hclog.NewNullLogger()
-	}
+	s.log = cmp.Or(s.log, hclog.NewNullLogger())
 	if s.now == nil {
 		s.now = time.Now
 	}

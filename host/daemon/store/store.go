@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"io/fs"
 	"sync/atomic"
 	"time"
 
@@ -28,13 +27,7 @@ var (
 var migrations embed.FS
 
 // Schema returns the tables of conversations and usage.
-func Schema() sqlite.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return sqlite.Schema{Name: "conversations", Files: files}
-}
+func Schema() sqlite.Schema { return sqlite.Embedded("conversations", migrations) }
 
 // A Store holds conversations and usage. It is safe for concurrent use. Writes that
 // come at the same time are synced to disk together; reads do not wait for them.

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -110,9 +111,7 @@ func Open(cfg Config) *Server {
 		cfg.pause = pause
 	}
 	log := cfg.Logger
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
+	log = cmp.Or(log, hclog.NewNullLogger())
 	s := &Server{
 		cfg: cfg, log: log, done: make(chan struct{}), retry: make(chan struct{}, 1),
 		status: Status{State: Starting}, tried: make(chan struct{}), unasked: newUnasked(cfg.Name, log),

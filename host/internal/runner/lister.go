@@ -126,9 +126,7 @@ func CheckScript(ctx context.Context, p *registry.Plugin, cfg EnginesConfig) (pr
 	if !p.IsScript() {
 		return nil, nil
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = hclog.NewNullLogger()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, hclog.NewNullLogger())
 	engines, err := Open(ctx, Sandbox{}, cfg)
 	if err != nil {
 		return nil, err

@@ -42,9 +42,7 @@ const wasiOutput = "EXTISM_ENABLE_WASI_OUTPUT"
 // folder cannot be created or cannot be restricted to this user.
 func New(_ context.Context, c Config) (*Engine, error) {
 	log := c.Logger
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
+	log = cmp.Or(log, hclog.NewNullLogger())
 	if err := os.Unsetenv(wasiOutput); err != nil {
 		return nil, err
 	}

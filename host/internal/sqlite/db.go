@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -73,10 +74,7 @@ type DB struct {
 // and not changed. A file that is read-only can be opened: every write then returns
 // ErrFull. Reading the whole file takes about half a second for each GiB.
 func Open(ctx context.Context, o Options, schemas ...Schema) (db *DB, err error) {
-	db = &DB{log: o.Logger, occupied: make(chan struct{}, 1)}
-	if db.log == nil {
-		db.log = hclog.NewNullLogger()
-	}
+	db = &DB{log: cmp.Or(o.Logger, hclog.NewNullLogger()), occupied: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			_ = db.Close() // the first error matters more

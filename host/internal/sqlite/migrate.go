@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"io/fs"
 	"path"
@@ -27,6 +28,15 @@ type Schema struct {
 	// applied. A file with a version before the first one is ErrUnreleased. PostgreSQL
 	// gets the file of the same name in the folder postgres, or else a translation.
 	Files fs.FS
+}
+
+// Embedded returns the schema whose migrations are in the folder of that name in files.
+func Embedded(name string, files embed.FS) Schema {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return Schema{Name: name, Files: sub}
 }
 
 func (s Schema) versionTable() string { return s.Name + "_version" }

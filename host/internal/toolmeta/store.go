@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"io/fs"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -14,13 +13,7 @@ import (
 var migrations embed.FS
 
 // Schema returns the tables of what models said about tools.
-func Schema() sqlite.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return sqlite.Schema{Name: "tools", Files: files}
-}
+func Schema() sqlite.Schema { return sqlite.Embedded("tools", migrations) }
 
 // An answer is what a model said about a tool.
 type answer struct {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -61,9 +62,7 @@ func New(cfg Config) *Watcher {
 	if cfg.Longest <= 0 {
 		cfg.Longest = defaultLongest
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = hclog.NewNullLogger()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, hclog.NewNullLogger())
 	cfg.Folders = append([]string(nil), cfg.Folders...)
 	for i, f := range cfg.Folders {
 		cfg.Folders[i] = filepath.Clean(f)

@@ -99,9 +99,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
 	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, observeEvery: observeEvery, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
-	if p.log == nil {
-		p.log = hclog.NewNullLogger()
-	}
+	p.log = cmp.Or(p.log, hclog.NewNullLogger())
 	if p.quarantine, err = quarantine.Open(c.Quarantine, p.log); err != nil {
 		return nil, err
 	}

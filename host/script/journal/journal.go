@@ -14,7 +14,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -100,13 +99,7 @@ type Saved struct {
 var migrations embed.FS
 
 // Schema returns the tables of scripts.
-func Schema() sqlite.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return sqlite.Schema{Name: "scripts", Files: files}
-}
+func Schema() sqlite.Schema { return sqlite.Embedded("scripts", migrations) }
 
 // A Journal stores scripts. It is safe for concurrent use.
 type Journal struct {

@@ -60,13 +60,7 @@ type Lock struct {
 }
 
 // Schema returns the tables of what daemons share. A file has them in backups alone.
-func Schema() sqlite.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return sqlite.Schema{Name: kind, Files: files}
-}
+func Schema() sqlite.Schema { return sqlite.Embedded(kind, migrations) }
 
 // Open returns the lock of a file, whose copies are in the folder copies; empty: beside the
 // file. In PostgreSQL it is that of the database. Without a file it returns nil.
