@@ -87,13 +87,10 @@ const maxDescribed = 1000
 // describeAll describes the newest entries of a scope that are not described yet, so that
 // a query finds the words of their summaries.
 func (s *SQLite) describeAll(ctx context.Context, where string, args []any) error {
-	var list []Entry
-	if err := s.db.Each(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
-		" AND result_summary IS NULL AND pruned_at IS NULL ORDER BY created_at DESC, uuid DESC LIMIT ?", append(args, maxDescribed), func(row sqlite.Row) error {
-		e, err := s.scanEntry(row)
-		list = append(list, e)
-		return err
-	}); err != nil {
+	list, err := sqlite.List(ctx, s.db, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
+		" AND result_summary IS NULL AND pruned_at IS NULL ORDER BY created_at DESC, uuid DESC LIMIT ?", append(args, maxDescribed),
+		func(row sqlite.Row) (Entry, error) { return s.scanEntry(row) })
+	if err != nil {
 		return err
 	}
 	for _, e := range list {

@@ -53,24 +53,12 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 		args = append(args, f.ID, f.ID, f.ID, f.ID)
 	}
 	limit := cmp.Or(f.Limit, DefaultListed)
-	rows, err := s.db.QueryContext(ctx, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
-		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, sqlite.Limit(limit), max(f.Offset, 0))...)
+	list, err := sqlite.List(ctx, s.db, "SELECT "+entryColumns+" FROM tool_result_archive WHERE "+where+
+		" ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?", append(args, sqlite.Limit(limit), max(f.Offset, 0)),
+		func(row sqlite.Row) (Entry, error) { return s.scanEntry(row) })
 	if err != nil {
 		return nil, sqlite.Wrap(ctx, doing, err)
 	}
-	defer rows.Close()
-	var list []Entry
-	for rows.Next() {
-		e, err := s.scanEntry(rows)
-		if err != nil {
-			return nil, sqlite.Wrap(ctx, doing, err)
-		}
-		list = append(list, e)
-	}
-	if err := rows.Err(); err != nil {
-		return list, sqlite.Wrap(ctx, doing, err)
-	}
-	rows.Close()
 	for i := range list {
 		if list[i], err = s.withDescription(ctx, list[i]); err != nil {
 			return nil, sqlite.Wrap(ctx, doing, err)

@@ -117,14 +117,9 @@ func (s *SQLite) Stats(ctx context.Context) (out Stats, err error) {
 // included: with texts and raw bytes if whole is true, otherwise without both. The
 // texts are read one by one, so that a slow f does not hold a snapshot of the file.
 func (s *SQLite) Each(ctx context.Context, sc Scope, whole bool, f func(Entry) error) error {
-	var ids []string
-	if err := s.db.Each(ctx, `SELECT uuid FROM tool_result_archive WHERE conversation_id = ? AND principal = ?
-		ORDER BY created_at, uuid`, []any{sc.Conversation, sc.Principal}, func(row sqlite.Row) error {
-		var id string
-		err := row.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}); err != nil {
+	ids, err := sqlite.List(ctx, s.db, "SELECT uuid FROM tool_result_archive WHERE conversation_id = ? AND principal = ? ORDER BY created_at, uuid",
+		[]any{sc.Conversation, sc.Principal}, sqlite.Text)
+	if err != nil {
 		return sqlite.Wrap(ctx, "reading archives", err)
 	}
 	for _, id := range ids {

@@ -95,12 +95,8 @@ func (w Approvals) Get(ctx context.Context, principal, id string) (r ApprovalRow
 
 // List implements approvals.Store.
 func (w Approvals) List(ctx context.Context, principal string) (list []ApprovalRow, err error) {
-	err = w.s.db.Each(ctx, "SELECT "+approvalColumns+" FROM approvals WHERE principal = ? AND outcome = '' AND expires_at > "+clockSQL+" ORDER BY asked_at, id", []any{principal},
-		func(row sqlite.Row) error {
-			r, err := scanApproval(row)
-			list = append(list, r)
-			return err
-		})
+	list, err = sqlite.List(ctx, w.s.db, "SELECT "+approvalColumns+" FROM approvals WHERE principal = ? AND outcome = '' AND expires_at > "+clockSQL+" ORDER BY asked_at, id",
+		[]any{principal}, scanApproval)
 	return list, wrap(ctx, "reading the requests", err)
 }
 

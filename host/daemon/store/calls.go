@@ -186,12 +186,7 @@ func (s *Store) Calls(ctx context.Context, sc archive.Scope, since time.Time) (l
 		from = since.UnixMilli()
 	}
 	text, args := callsSQL(sc, from)
-	err = s.db.Each(ctx, text, args, func(row sqlite.Row) error {
-		c, err := scanCall(row)
-		list = append(list, c)
-		return err
-	})
-	if err != nil {
+	if list, err = sqlite.List(ctx, s.db, text, args, scanCall); err != nil {
 		list = nil
 	}
 	return list, wrap(ctx, "reading the call log", err)

@@ -86,11 +86,7 @@ func (s *Store) Conversations(ctx context.Context, principal string, limit int) 
 
 // conversations returns the conversations for which a condition holds.
 func (s *Store) conversations(ctx context.Context, doing, where string, args ...any) (list []Conversation, err error) {
-	err = s.db.Each(ctx, "SELECT "+conversationColumns+" FROM conversations WHERE "+where, args, func(row sqlite.Row) error {
-		c, err := scanConversation(row)
-		list = append(list, c)
-		return err
-	})
+	list, err = sqlite.List(ctx, s.db, "SELECT "+conversationColumns+" FROM conversations WHERE "+where, args, scanConversation)
 	return list, wrap(ctx, doing, err)
 }
 

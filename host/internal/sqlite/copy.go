@@ -105,15 +105,8 @@ func tables(ctx context.Context, a, b *DB) (file *DB, names []string, err error)
 	if file = a; a.kind == inPostgres {
 		file = b
 	}
-	err = file.Each(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid", nil, func(row Row) error {
-		var name string
-		err := row.Scan(&name)
-		if !derived(name) {
-			names = append(names, name)
-		}
-		return err
-	})
-	return file, names, err
+	names, err = List(ctx, file, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid", nil, Text)
+	return file, slices.DeleteFunc(names, derived), err
 }
 
 // columns returns the columns of a table, and how its rows are put in order.
@@ -121,12 +114,7 @@ func columns(ctx context.Context, file *DB, table string) (names []string, order
 	if table == "tool_result_archive" { // the newest of identical results is the last
 		order = " ORDER BY rowid"
 	}
-	err = file.Each(ctx, "SELECT name FROM pragma_table_info(?)", []any{table}, func(row Row) error {
-		var name string
-		err := row.Scan(&name)
-		names = append(names, name)
-		return err
-	})
+	names, err = List(ctx, file, "SELECT name FROM pragma_table_info(?)", []any{table}, Text)
 	return names, order, err
 }
 

@@ -56,6 +56,22 @@ func (db *DB) Each(ctx context.Context, query string, args []any, f func(Row) er
 	return rows.Err()
 }
 
+// List returns what scan reads of each row of a query, and with an error of the rows before.
+func List[T any](ctx context.Context, db *DB, query string, args []any, scan func(Row) (T, error)) (list []T, err error) {
+	err = db.Each(ctx, query, args, func(row Row) error {
+		one, err := scan(row)
+		list = append(list, one)
+		return err
+	})
+	return list, err
+}
+
+// Text reads a row of one text, for List.
+func Text(row Row) (s string, err error) {
+	err = row.Scan(&s)
+	return s, err
+}
+
 // Limit returns the argument of a LIMIT: a negative number of rows means all.
 func Limit(n int) int {
 	if n < 0 {

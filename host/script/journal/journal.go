@@ -306,11 +306,7 @@ func raw(text string) json.RawMessage {
 }
 
 func (j *Journal) list(ctx context.Context, where string, args ...any) (out []Script, err error) {
-	err = j.db.Each(ctx, "SELECT "+columns+" FROM scripts "+where, args, func(row sqlite.Row) error {
-		s, err := scan(row)
-		out = append(out, s)
-		return err
-	})
+	out, err = sqlite.List(ctx, j.db, "SELECT "+columns+" FROM scripts "+where, args, func(row sqlite.Row) (Script, error) { return scan(row) })
 	return out, sqlite.Wrap(ctx, "reading the scripts", err)
 }
 
@@ -341,13 +337,12 @@ func (j *Journal) Get(ctx context.Context, principal, id string) (Script, []Want
 
 // Wants returns what a script waits for, by number.
 func (j *Journal) Wants(ctx context.Context, id string) (wants []Want, err error) {
-	err = j.db.Each(ctx, "SELECT number, state, question, verdict, want, answer FROM script_wants WHERE script_id = ? ORDER BY number", []any{id}, func(row sqlite.Row) error {
-		var w Want
+	const query = "SELECT number, state, question, verdict, want, answer FROM script_wants WHERE script_id = ? ORDER BY number"
+	wants, err = sqlite.List(ctx, j.db, query, []any{id}, func(row sqlite.Row) (w Want, err error) {
 		var question, verdict, want, answer string
-		err := row.Scan(&w.Number, &w.Step, &question, &verdict, &want, &answer)
+		err = row.Scan(&w.Number, &w.Step, &question, &verdict, &want, &answer)
 		w.Question, w.Verdict, w.Want, w.Answer = raw(question), raw(verdict), raw(want), raw(answer)
-		wants = append(wants, w)
-		return err
+		return w, err
 	})
 	return wants, sqlite.Wrap(ctx, "reading a script", err)
 }

@@ -67,13 +67,11 @@ type Left struct {
 
 // Left returns those of a process.
 func (j *Journal) Left(ctx context.Context, owner string) (list []Left, err error) {
-	err = j.db.Each(ctx, `SELECT id, principal, EXISTS (SELECT FROM script_wants w WHERE w.script_id = id AND w.question <> '' AND w.verdict <> '' AND w.state = 'asked')
+	list, err = sqlite.List(ctx, j.db, `SELECT id, principal, EXISTS (SELECT FROM script_wants w WHERE w.script_id = id AND w.question <> '' AND w.verdict <> '' AND w.state = 'asked')
 		FROM scripts LEFT JOIN script_owners ON script_owners.script_id = id
-		WHERE state = 'running' AND (owner IS NULL OR owner = ? OR NOT `+j.owners.lives+") ORDER BY created_at, id", []any{owner}, func(row sqlite.Row) error {
-		var l Left
-		err := row.Scan(&l.ID, &l.Principal, &l.Decided)
-		list = append(list, l)
-		return err
+		WHERE state = 'running' AND (owner IS NULL OR owner = ? OR NOT `+j.owners.lives+") ORDER BY created_at, id", []any{owner}, func(row sqlite.Row) (l Left, err error) {
+		err = row.Scan(&l.ID, &l.Principal, &l.Decided)
+		return l, err
 	})
 	return list, sqlite.Wrap(ctx, "reading the scripts", err)
 }
