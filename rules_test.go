@@ -108,6 +108,7 @@ var levels = map[string]int{
 	"host/internal/worker/child":     10,
 	"host/internal/judge":            5,
 	"host/internal/memtrim":          0,
+	"host/internal/atomicfile":       0,
 	"host/internal/sched":            4,
 	"host/internal/version":          0,
 	"host/internal/exprcost":         0,

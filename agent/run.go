@@ -23,11 +23,9 @@ var errEmptyReply = errors.New("the reply was empty")
 // A run is the state of one turn. One goroutine uses it; only the calls of a round
 // run in others.
 type run struct {
-	l     *Loop
-	cfg   Config
-	ctx   context.Context
-	began time.Time
-	clock *clock
+	l   *Loop
+	cfg Config
+	ctx context.Context
 	setup
 
 	turn int

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 
@@ -32,10 +33,7 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 	info := agent.ModelInfo{
 		Name: m.cfg.Name, Provider: "anthropic", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools, StartInThought: m.cfg.StartInThought,
 	}
-	if info.NativeTools == nil {
-		yes := true
-		info.NativeTools = &yes
-	}
+	info.NativeTools = cmp.Or(info.NativeTools, new(true))
 	s, err := m.look(ctx)
 	if info.Window <= 0 {
 		info.Window = max(s.Window, 0)

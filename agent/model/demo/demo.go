@@ -38,8 +38,7 @@ func New() Model { return Model{} }
 
 // Describe says that the model is simulated.
 func (Model) Describe(context.Context) (agent.ModelInfo, error) {
-	native := false
-	return agent.ModelInfo{Name: "demo", Provider: "demo", Model: "demo", Window: Window, NativeTools: &native, Simulated: true}, nil
+	return agent.ModelInfo{Name: "demo", Provider: "demo", Model: "demo", Window: Window, NativeTools: new(false), Simulated: true}, nil
 }
 
 // Generate streams the reply to r.

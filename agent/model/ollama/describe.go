@@ -43,8 +43,7 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 		return info, err
 	}
 	if info.NativeTools == nil && s.Capabilities != nil { // old servers do not say
-		tools := slices.Contains(s.Capabilities, "tools")
-		info.NativeTools = &tools
+		info.NativeTools = new(slices.Contains(s.Capabilities, "tools"))
 	}
 	return info, nil
 }

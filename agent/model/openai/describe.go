@@ -118,8 +118,7 @@ func (m *Model) lmStudioOld(ctx context.Context, info *agent.ModelInfo) bool {
 	e := list.find(m.cfg.Model)
 	var tools *bool
 	if slices.Contains(e.Capabilities, "tool_use") {
-		yes := true
-		tools = &yes
+		tools = new(true)
 	}
 	return told(info, e.window(), tools)
 }

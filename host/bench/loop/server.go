@@ -166,8 +166,7 @@ type instant struct{}
 var _ agent.Describer = instant{}
 
 func (instant) Describe(context.Context) (agent.ModelInfo, error) {
-	yes := true
-	return agent.ModelInfo{Name: "instant", Provider: "benchloop", Model: "instant", Window: 128_000, NativeTools: &yes, Simulated: true}, nil
+	return agent.ModelInfo{Name: "instant", Provider: "benchloop", Model: "instant", Window: 128_000, NativeTools: new(true), Simulated: true}, nil
 }
 
 func (instant) Generate(_ context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {

@@ -135,9 +135,8 @@ func (u *user) answer(r tool.Result) *mcp.CallToolResult {
 	}
 	out.Meta[archiveKey] = r.Ref.UUID
 	if r.Shown.Cut() {
-		size := int64(len(r.Whole()))
 		out.Content = append(out.Content, &mcp.ResourceLink{
-			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: &size,
+			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: new(int64(len(r.Whole()))),
 			Description: fmt.Sprintf(textsIn(u.locale()).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
 		})
 	}
@@ -150,8 +149,7 @@ func (u *user) part(r tool.Result, i int, p tool.Blob) mcp.Content {
 	if r.Ref != nil {
 		uri = partURI(r.Ref.UUID, i)
 		if len(p.Data) > maxInline || isKind(p.MIME, "text") || p.MIME == "application/json" { // which would be text without a limit
-			size := int64(len(p.Data))
-			return &mcp.ResourceLink{URI: uri, Name: cmp.Or(p.Name, r.Tool), MIMEType: p.MIME, Size: &size}
+			return &mcp.ResourceLink{URI: uri, Name: cmp.Or(p.Name, r.Tool), MIMEType: p.MIME, Size: new(int64(len(p.Data)))}
 		}
 	}
 	switch {

@@ -117,8 +117,7 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 func (c *completion) open() {
 	if c.s == nil {
 		c.s = sse.New(c.w, c.gone)
-		empty := ""
-		c.piece(CompletionMessage{Role: "assistant", Content: &empty}, "")
+		c.piece(CompletionMessage{Role: "assistant", Content: new("")}, "")
 	}
 }
 

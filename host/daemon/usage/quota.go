@@ -71,8 +71,7 @@ func (q Quota) states(u usedNow, now time.Time) []api.QuotaState {
 	}
 	var minute, pruned *time.Time
 	if n := len(u.recent); n > 0 && q.PerMinute > 0 && n >= q.PerMinute {
-		t := u.recent[n-q.PerMinute].Add(time.Minute)
-		minute = &t
+		minute = new(u.recent[n-q.PerMinute].Add(time.Minute))
 	}
 	if !u.freeAt.IsZero() {
 		pruned = &u.freeAt

@@ -101,9 +101,7 @@ func (a *App) Reload(ctx context.Context) (daemon.ReloadReport, error) {
 	if !loaded.Skipped.IsZero() {
 		out.Notes = append(out.Notes, loaded.Skipped)
 	}
-	for _, w := range a.hostWarnings(next.settings, next.untrusted) {
-		out.Notes = append(out.Notes, w)
-	}
+	out.Notes = append(out.Notes, a.hostWarnings(next.settings, next.untrusted)...)
 	out.InForce, out.Restart = Diff(before, next.settings)
 	a.logReload(out)
 	out.Notes = append(out.Notes, a.Host.Problems()...) // the host has logged them

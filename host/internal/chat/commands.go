@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -366,10 +367,7 @@ func (c *chat) export(ctx context.Context, args []string) (string, error) {
 		_, err = io.Copy(f, resp.Body)
 		_ = resp.Body.Close() // read to its end, or failed
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(args[0]) // an incomplete export is of no use
 		return "", err
 	}

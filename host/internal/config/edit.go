@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/within"
 )
@@ -67,25 +68,7 @@ func ReplaceFile(file, text string, allowed os.FileMode) error {
 	if st, err := os.Stat(file); err == nil {
 		mode = st.Mode().Perm()
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tools-*.toml")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(mode & allowed)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return atomicfile.WriteSynced(file, ".tools-*.toml", mode&allowed, []byte(text))
 }
 
 // ReadForEdit returns a configuration file and its text. Without a file it is the

@@ -2,7 +2,6 @@ package modindex
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/weirhost/weir/host/internal/atomicfile"
 )
 
 const (
@@ -90,22 +91,10 @@ func (s store) write(k known) error {
 	if len(line)+1+len(body) > maxFile {
 		return errors.New("what is known of the modules takes too much room")
 	}
-	dir := filepath.Dir(s.file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, filepath.Base(s.file)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(append(append(line, '\n'), body...))
-	if err = cmp.Or(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), s.file)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+	return atomicfile.Write(s.file, filepath.Base(s.file)+".*.tmp", 0o600, append(append(line, '\n'), body...))
 }
 
 // pruned leaves out what is gone from the disk, what was refused, and what is too

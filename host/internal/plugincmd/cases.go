@@ -2,6 +2,7 @@ package plugincmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,11 +56,7 @@ func WriteJUnit(path string, r plugintest.Report) error {
 	if err != nil {
 		return err
 	}
-	err = plugintest.WriteJUnit(f, r)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(plugintest.WriteJUnit(f, r), f.Close())
 }
 
 // ShowOutcome prints a line for a failed outcome, with noisy for every outcome; with

@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -53,7 +53,7 @@ func (c *Commands) Pack(ctx context.Context, path, out string, strip bool) error
 			return msg.Usagef("give another file with -o", "%s is the plugin's own module", out)
 		}
 	}
-	if err := writeModule(out, packed); err != nil {
+	if err := atomicfile.Write(out, ".weir-pack-*", 0o644, packed); err != nil { // a daemon may watch the folder
 		return msg.Errorf("the packed plugin cannot be written: %w", err)
 	}
 	sum := sha256.Sum256(packed)
@@ -203,24 +203,4 @@ func fileWord(s string) string {
 		}
 		return '_'
 	}, s)
-}
-
-// writeModule writes a file atomically: a daemon may watch the folder.
-func writeModule(file string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".weir-pack-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
 }

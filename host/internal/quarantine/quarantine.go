@@ -20,6 +20,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -171,25 +172,12 @@ func (q *List) change(f func(map[string]Entry)) error {
 }
 
 // replace writes a file atomically: after a crash it has the old content or the new.
-func replace(file string, v any) (err error) {
+func replace(file string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(append(text, '\n'))
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(tmp.Name(), file); err != nil {
+	if err := atomicfile.WriteSynced(file, filepath.Base(file)+".*.tmp", 0o600, append(text, '\n')); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(file))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -56,18 +57,8 @@ func (d *ToolLister) store(key string, r storedList) {
 	if err == nil {
 		err = os.MkdirAll(d.dir, 0o700)
 	}
-	var tmp *os.File
 	if err == nil {
-		tmp, err = os.CreateTemp(d.dir, ".*.tmp")
-	}
-	if err == nil {
-		_, err = tmp.Write(data)
-		if err = errors.Join(err, tmp.Close()); err == nil {
-			err = os.Rename(tmp.Name(), d.file(key))
-		}
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
+		err = atomicfile.Write(d.file(key), ".*.tmp", 0o600, data)
 	}
 	if err != nil {
 		d.cfg.Logger.Warn("a plugin's list of tools cannot be stored", "error", err)

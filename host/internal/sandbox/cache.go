@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
@@ -180,18 +180,7 @@ func (c *diskCache) seal(dir string) error {
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, sums) {
 		return c.used(dir)
 	}
-	tmp, err := os.CreateTemp(dir, sumsFile+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(sums)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return atomicfile.Write(name, sumsFile+".*.tmp", 0o600, sums)
 }
 
 // intact reports whether the folder matches its list.

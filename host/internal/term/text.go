@@ -7,16 +7,13 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
 // OneLine returns s on one line, cut to most characters.
 func OneLine(s string, most int) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
+	return text.Clip(strings.Join(strings.Fields(s), " "), most)
 }
 
 // FirstLine returns s up to its first line break.

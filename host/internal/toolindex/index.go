@@ -61,7 +61,6 @@ type settings struct {
 	weak      float64         // of a word that says little
 	unknown   float64         // how much a word that no tool has counts in the share
 	proper    float64         // of such a word that is written as the name of a place or person is
-	least     float64         // the share of the question that a tool has to match
 }
 
 // defaults are tuned on half of the questions of two public benchmarks; see RATIONALE.md.

@@ -149,15 +149,6 @@ func hasCue(text string, cues []string) bool {
 
 func isASCII(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// Numbered is 1 where text begins with a number and a dot: that dot ends no
-// sentence.
-func Numbered(text string) int {
-	if i := strings.Index(text, ". "); i > 0 && strings.Trim(text[:i], "0123456789") == "" {
-		return 1
-	}
-	return 0
-}
-
 // IsQuoted reports whether text ends with an opening quotation mark.
 func IsQuoted(text string) bool {
 	text = strings.TrimRight(text, " ")
