@@ -189,13 +189,13 @@ func (c Config) Validate() error {
 // resolve replaces every "0 means" by what it means. Bounds that are off come
 // out negative.
 func (c Config) resolve() Config {
-	c.MaxPlanningSteps = or(c.MaxPlanningSteps, DefaultMaxPlanningSteps)
-	c.MaxToolCalls = or(c.MaxToolCalls, DefaultMaxToolCalls)
-	c.MemoryLimit = or(c.MemoryLimit, DefaultMemoryLimit)
-	c.ArchiveThreshold = or(c.ArchiveThreshold, DefaultArchiveThreshold)
-	c.KeepTurns = max(1, or(c.KeepTurns, DefaultKeepTurns))
-	c.Parallel = max(1, or(c.Parallel, DefaultParallel))
-	c.MaxCorrections = or(c.MaxCorrections, DefaultMaxCorrections)
+	c.MaxPlanningSteps = cmp.Or(c.MaxPlanningSteps, DefaultMaxPlanningSteps)
+	c.MaxToolCalls = cmp.Or(c.MaxToolCalls, DefaultMaxToolCalls)
+	c.MemoryLimit = cmp.Or(c.MemoryLimit, DefaultMemoryLimit)
+	c.ArchiveThreshold = cmp.Or(c.ArchiveThreshold, DefaultArchiveThreshold)
+	c.KeepTurns = max(1, cmp.Or(c.KeepTurns, DefaultKeepTurns))
+	c.Parallel = max(1, cmp.Or(c.Parallel, DefaultParallel))
+	c.MaxCorrections = cmp.Or(c.MaxCorrections, DefaultMaxCorrections)
 	c.SemanticThreshold = cmp.Or(c.SemanticThreshold, DefaultSemanticThreshold)
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
 	if c.Estimator == nil {
@@ -208,11 +208,4 @@ func (c Config) resolve() Config {
 		c.Now = time.Now
 	}
 	return c
-}
-
-func or(n, zero int) int {
-	if n == 0 {
-		return zero
-	}
-	return n
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/weirhost/weir/agent/internal/tokens"
@@ -60,8 +61,5 @@ func (e *Estimator) Calibrate(estimated, reported int) {
 func (e *Estimator) scale() float64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.factor == 0 {
-		return 1
-	}
-	return e.factor
+	return cmp.Or(e.factor, 1)
 }

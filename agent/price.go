@@ -1,5 +1,7 @@
 package agent
 
+import "cmp"
+
 // A Price is what a provider charges for a million tokens of a kind. The zero Price
 // is unknown, and so is every cost.
 type Price struct {
@@ -27,13 +29,6 @@ func (p Price) Cost(u Usage) *Cost {
 	cached := min(max(u.CachedPrompt, 0), u.Prompt)
 	written := min(max(u.CacheWrite, 0), u.Prompt-cached)
 	sum := float64(u.Prompt-cached-written)*p.Prompt + float64(u.Completion)*p.Completion
-	sum += float64(cached)*orPrice(p.CachedPrompt, p.Prompt) + float64(written)*orPrice(p.CacheWrite, p.Prompt)
+	sum += float64(cached)*cmp.Or(p.CachedPrompt, p.Prompt) + float64(written)*cmp.Or(p.CacheWrite, p.Prompt)
 	return &Cost{Amount: max(sum, 0) / 1e6, Currency: p.Currency}
-}
-
-func orPrice(p, zero float64) float64 {
-	if p == 0 {
-		return zero
-	}
-	return p
 }

@@ -44,18 +44,12 @@ func (p *pending) routes() []openapi.Route {
 
 func (p *pending) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	list, err := p.queue.List(r.Context(), access.Principal(r))
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, api.ApprovalList{Approvals: list})
+	return httpjson.AnswerOr(w, api.ApprovalList{Approvals: list}, err)
 }
 
 func (p *pending) showApproval(w http.ResponseWriter, r *http.Request) error {
 	a, err := p.queue.Find(r.Context(), access.Principal(r), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, a)
+	return httpjson.AnswerOr(w, a, err)
 }
 
 // answerApproval takes a person's answer. A model cannot give it: what it

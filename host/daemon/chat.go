@@ -168,10 +168,7 @@ func (c *chat) fits(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	fits, err := c.turns.Fits(r.Context(), access.Principal(r), ask)
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, fits)
+	return httpjson.AnswerOr(w, fits, err)
 }
 
 // endChat ends a running turn and answers when the turn is stored. A turn that has ended

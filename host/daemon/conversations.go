@@ -250,10 +250,7 @@ func (c *conversations) renameConversation(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	sums, err := c.store.Totals(r.Context(), scope)
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, api.ConversationRowOf(sums))
+	return httpjson.AnswerOr(w, api.ConversationRowOf(sums), err)
 }
 
 func (c *conversations) searchConversations(w http.ResponseWriter, r *http.Request) error {

@@ -54,10 +54,7 @@ func (l *reloads) routes() []openapi.Route {
 // postReload reloads and says what became different.
 func (l *reloads) postReload(w http.ResponseWriter, r *http.Request) error {
 	out, err := l.reload(r.Context())
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, msg.Localize(params.Language(r), out))
+	return httpjson.AnswerOr(w, msg.Localize(params.Language(r), out), err)
 }
 
 // postStop stops the daemon after its answer.

@@ -80,10 +80,7 @@ func (t *traces) showTrace(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	tr, err := traceOf(row)
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, tr)
+	return httpjson.AnswerOr(w, tr, err)
 }
 
 func traceOf(row store.Trace) (api.Trace, error) {

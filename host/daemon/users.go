@@ -81,10 +81,7 @@ func (u *users) showUsage(w http.ResponseWriter, r *http.Request) error {
 		who = other
 	}
 	out, err := u.usageOf(r, who, min(max(days, 1), mostDays))
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, out)
+	return httpjson.AnswerOr(w, out, err)
 }
 
 func (u *users) usageOf(r *http.Request, who string, days int) (api.Usage, error) {
@@ -115,10 +112,7 @@ func (u *users) showUserData(w http.ResponseWriter, r *http.Request) error {
 	u.calls.Flush()
 	u.meter.Flush() // whose counts are among it
 	b, err := u.store.Inventory(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	return httpjson.Answer(w, api.UserDataOf(name, b))
+	return httpjson.AnswerOr(w, api.UserDataOf(name, b), err)
 }
 
 // purgeUser deletes everything of somebody whom no token lets in any more:

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -38,14 +38,7 @@ func archiveSearchCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) searchArchives(ctx context.Context, cl *session, q url.Values) error {
-	var out struct {
-		Hits []struct {
-			UUID, Tool, Query, Snippet string
-			Created                    time.Time `json:"created_at"`
-			Line                       int
-		}
-		Archives, Left int
-	}
+	var out api.Found
 	if done, err := c.Show(ctx, cl, "/api/archives/search?"+q.Encode(), &out); done || err != nil {
 		return err
 	}
@@ -87,18 +80,6 @@ func archiveGrepCmd(c *cli) *cobra.Command {
 	return cmd
 }
 
-// pruned is what the daemon says of a prune.
-type pruned struct {
-	Pruned []struct {
-		UUID, Tool, Reason string
-		Created            time.Time `json:"created_at"`
-		Bytes              int64
-	}
-	Count, Kept int
-	Bytes       int64
-	KeptBytes   int64 `json:"kept_bytes"`
-}
-
 func archivePruneCmd(c *cli) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
@@ -122,7 +103,7 @@ func (c *cli) pruneArchives(ctx context.Context, cl *session, dry bool) error {
 		c.Print(raw)
 		return nil
 	}
-	var out pruned
+	var out api.Pruned
 	if err := cl.Post(ctx, "/api/archives/prune", body, &out); err != nil {
 		return err
 	}
@@ -250,15 +231,7 @@ func (c *cli) showArchive(ctx context.Context, cl *session, given string, select
 }
 
 func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {
-	var out struct {
-		Archives []struct {
-			UUID, Tool, Query string
-			Chars, Lines      int
-			Created           time.Time `json:"created_at"`
-			Loads             int
-			Pruned            bool
-		}
-	}
+	var out api.ArchiveList
 	if done, err := c.Show(ctx, cl, "/api/archives?"+q.Encode(), &out); done || err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/msg"
 )
 
@@ -21,10 +22,7 @@ func healthCmd(c *cli) *cobra.Command {
 			if cl == nil {
 				return msg.Errorf("no daemon answers with the data folder %s", p.Data)
 			}
-			var out struct {
-				Status string `json:"status"`
-				Tools  int    `json:"tools"`
-			}
+			var out daemon.Readiness
 			if err := cl.Get(cmd.Context(), "/readyz", &out); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -17,18 +18,15 @@ func retryCmd(c *cli) *cobra.Command {
 			"[sandbox] compile_cpu and compile_memory allow, or ended the process that did it. It is tried again, in a\n" +
 			"process of its own, at the plugin's next call or by `weir plugin warm`.",
 		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
-			var out struct {
-				Plugin string `json:"plugin"`
-				State  string `json:"state"`
-			}
+			var out api.Retried
 			if err := cl.Post(ctx, "/api/plugins/"+url.PathEscape(args[0])+"/retry", struct{}{}, &out); err != nil {
 				return err
 			}
 			if c.AsJSON(out) {
 				return nil
 			}
-			if out.State != string(plugin.Ready) { // one made for another host is tried at once
-				c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, textOf(out.State))
+			if out.State != plugin.Ready { // one made for another host is tried at once
+				c.outf("%s was tried again; it is %s now, and `weir plugin list` says why\n", out.Plugin, textOf(string(out.State)))
 				return nil
 			}
 			c.outf("%s is tried again at its next call\n", out.Plugin)

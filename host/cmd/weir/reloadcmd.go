@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -80,10 +81,7 @@ func reloadPluginsCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var out struct {
-				Change  host.Change   `json:"change"`
-				Plugins []plugin.Info `json:"plugins"`
-			}
+			var out api.Reloaded
 			if err := cl.Post(cmd.Context(), "/api/plugins/reload", struct{}{}, &out); err != nil {
 				return err
 			}

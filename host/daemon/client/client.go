@@ -12,6 +12,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,10 +141,7 @@ func (c *Client) Ask(ctx context.Context, ask api.Ask, each func(name string, da
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return ErrInterrupted
+			return cmp.Or(ctx.Err(), ErrInterrupted)
 		}
 		key, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ": ")
 		switch key {

@@ -35,12 +35,7 @@ const mostMatches, mostShown = 100, 5
 // or the end of it, or Last; empty: the result is empty. No match and several
 // matches are a *api.Problem.
 func (c *Client) Conversation(ctx context.Context, given string) (string, error) {
-	var list struct {
-		Conversations []struct {
-			ID       string
-			Messages int
-		}
-	}
+	var list api.ConversationList
 	part, err := c.matching(ctx, "/api/conversations", given, &list)
 	if part == "" || err != nil {
 		return "", err
@@ -67,12 +62,7 @@ func (c *Client) Conversation(ctx context.Context, given string) (string, error)
 // or the end of it, or Last. Of several matches, one in the conversation comes before
 // the others; empty: none does. A whole id is returned as it is. No match and several matches are a *api.Problem.
 func (c *Client) Result(ctx context.Context, given, conversation string) (string, error) {
-	var list struct {
-		Archives []struct {
-			UUID         string
-			Conversation string `json:"conversation_id"`
-		}
-	}
+	var list api.ArchiveList
 	if len(given) == wholeID { // the daemon knows what became of it
 		return given, nil
 	}

@@ -69,6 +69,14 @@ func Answer(w http.ResponseWriter, v any) error {
 	return nil
 }
 
+// AnswerOr returns err, or else is Answer.
+func AnswerOr(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	return Answer(w, v)
+}
+
 // Write answers with a status and v as JSON. It ignores a client that has disconnected.
 func Write(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

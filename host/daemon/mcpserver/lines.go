@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"io"
 	"runtime"
 	"sync"
@@ -146,8 +147,5 @@ func (w *lineWriter) flush() {
 func (w *lineWriter) first(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	return err
+	return cmp.Or(w.err, err)
 }

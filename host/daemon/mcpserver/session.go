@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -80,10 +81,7 @@ func (s *Server) outlive(x *session) {
 func (s *Server) of(sdk *mcp.ServerSession) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x := s.streams[sdk]; x != nil {
-		return x
-	}
-	return s.sessions[sdk.ID()]
+	return cmp.Or(s.streams[sdk], s.sessions[sdk.ID()])
 }
 
 // within returns a context that also ends with the session: the SDK does not cancel

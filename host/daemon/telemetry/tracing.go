@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -58,10 +59,7 @@ func errorClass(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
 	}
-	if code := api.AsProblem(err).Code; code != "" {
-		return code
-	}
-	return errorOther
+	return cmp.Or(api.AsProblem(err).Code, errorOther)
 }
 
 // A Peer identifies the model of a request, and the conversation it belongs to.

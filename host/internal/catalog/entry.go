@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
@@ -39,10 +40,7 @@ func (e *Entry) approvedAt() time.Time {
 // Shown returns the version that Info describes: the one that runs, else the one
 // that is pending.
 func (e *Entry) Shown() *registry.Plugin {
-	if e.Plugin != nil {
-		return e.Plugin
-	}
-	return e.Offered
+	return cmp.Or(e.Plugin, e.Offered)
 }
 
 // Blocked reports whether nothing of the plugin may run.

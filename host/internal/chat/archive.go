@@ -40,11 +40,7 @@ func ShowArchive(ctx context.Context, p *term.Printer, from *client.Client, give
 		return "", err
 	}
 	for {
-		var page struct {
-			UUID string `json:"uuid"`
-			Text string `json:"text"`
-			Next int    `json:"next_offset"`
-		}
+		var page api.ArchivePage
 		done, err := p.Show(ctx, from, "/api/archives/"+url.PathEscape(uuid)+"?"+q.Encode(), &page)
 		if p, ok := errors.AsType[*api.Problem](err); ok && strings.Contains(p.Hint.String(), `{"uuid"`) { // as a model writes it
 			p.Hint = tool.Textf("write for example lines=95-140, or one of grep=ERROR, pointer=/items/0, head=20, tail=20, offset=2000")

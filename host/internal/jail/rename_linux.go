@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"syscall"
@@ -21,8 +22,5 @@ func (*parent) chtimes(f *os.File, atime, mtime time.Time) error {
 	controlled := conn.Control(func(fd uintptr) {
 		err = os.Chtimes("/proc/self/fd/"+strconv.Itoa(int(fd)), atime, mtime)
 	})
-	if controlled != nil {
-		return controlled
-	}
-	return err
+	return cmp.Or(controlled, err)
 }

@@ -76,9 +76,7 @@ func Path(name, what string) string {
 // SeesWorkspace reports whether a tool may read the folder /workspace. Name is empty if
 // any tool counts. If the daemon does not list its plugins, SeesWorkspace returns true.
 func SeesWorkspace(ctx context.Context, d term.Getter, name string) bool {
-	var list struct {
-		Plugins []plugin.Info `json:"plugins"`
-	}
+	var list struct{ Plugins []plugin.Info }
 	if d.Get(ctx, "/api/plugins", &list) != nil {
 		return true
 	}

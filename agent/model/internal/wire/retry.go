@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -49,10 +50,10 @@ func Repeatable(err error) bool {
 func Retry[T any](ctx context.Context, p Policy, open func() (T, error)) (T, error) {
 	var last error
 	b := backoff.NewExponentialBackOff()
-	b.InitialInterval = orDefault(p.First, 300*time.Millisecond)
+	b.InitialInterval = cmp.Or(p.First, 300*time.Millisecond)
 	b.Multiplier = 2
 	opts := []backoff.RetryOption{
-		backoff.WithBackOff(b), backoff.WithMaxTries(p.tries()), backoff.WithMaxElapsedTime(orDefault(p.Budget, time.Minute)),
+		backoff.WithBackOff(b), backoff.WithMaxTries(p.tries()), backoff.WithMaxElapsedTime(cmp.Or(p.Budget, time.Minute)),
 	}
 	opts = append(opts, backoff.WithNotify(func(_ error, wait time.Duration) {
 		agent.Repeating(ctx, last, wait)

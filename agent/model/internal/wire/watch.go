@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,7 +50,7 @@ type Watch struct {
 // DefaultStall when 0, and without limit when negative; a first of 0 is never
 // shorter than stall. Stop must be called.
 func (p Peer) NewWatch(ctx context.Context, first, stall time.Duration) (context.Context, *Watch) {
-	stall = orDefault(stall, DefaultStall)
+	stall = cmp.Or(stall, DefaultStall)
 	switch {
 	case first == 0 && stall < 0:
 		first = -1
@@ -64,13 +65,6 @@ func (p Peer) newWatch(ctx context.Context, w Watch) (context.Context, *Watch) {
 	w.ctx, w.room, w.made, w.waited = ctx, maxAnswer, time.Now(), agent.Waited(ctx, p.Name)
 	w.start()
 	return ctx, &w
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
-	}
-	return d
 }
 
 // NewLook is NewWatch for a question about the server itself, which needs no model: the
