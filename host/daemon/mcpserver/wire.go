@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -145,10 +146,8 @@ func each(object string, f func(key, value string) bool) bool {
 	var few [16]string
 	seen := few[:0]
 	for key, value := range jsonscan.Members(object) {
-		for _, s := range seen {
-			if s == key {
-				return false
-			}
+		if slices.Contains(seen, key) {
+			return false
 		}
 		if seen = append(seen, key); len(seen) > cap(few) || !f(key, value) {
 			return false

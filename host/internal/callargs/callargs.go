@@ -280,11 +280,7 @@ func AnyString(v any, f func(string) bool) bool {
 			}
 		}
 	case []any:
-		for _, e := range v {
-			if AnyString(e, f) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, func(e any) bool { return AnyString(e, f) })
 	}
 	return false
 }

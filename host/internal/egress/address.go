@@ -1,6 +1,9 @@
 package egress
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // special lists the networks that are not the public internet beyond what
 // netip has a name for. Addresses that embed an IPv4 address are here too:
@@ -67,10 +70,5 @@ func machine(a netip.Addr) bool {
 var shared = netip.MustParsePrefix("100.64.0.0/10") // private networks of providers, overlays too
 
 func within(list []netip.Prefix, a netip.Addr) bool {
-	for _, p := range list {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }

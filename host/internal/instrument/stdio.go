@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/weirhost/weir/host/internal/wasmcheck"
 )
@@ -21,19 +22,12 @@ const (
 
 // descriptorFunctions are WASI's that change what a descriptor is, in the order
 // of the code in Stdio.
-func descriptorFunctions() [3]string {
-	return [...]string{"fd_close", "fd_renumber", "fd_fdstat_set_flags"}
+func descriptorFunctions() []string {
+	return []string{"fd_close", "fd_renumber", "fd_fdstat_set_flags"}
 }
 
 func changesDescriptors(i wasmcheck.Import) bool {
-	if i.Module == wasi && i.Kind() == wasmcheck.KindFunc {
-		for _, name := range descriptorFunctions() {
-			if i.Name == name {
-				return true
-			}
-		}
-	}
-	return false
+	return i.Module == wasi && i.Kind() == wasmcheck.KindFunc && slices.Contains(descriptorFunctions(), i.Name)
 }
 
 // Stdio is a module, to be instantiated as StdioModule, that answers for a guest

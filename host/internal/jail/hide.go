@@ -141,25 +141,17 @@ func steps(rel string) []string {
 // above reports whether a place lies at or above another. Small and capital
 // letters are the same here, as they are to some file systems.
 func above(place, other []string) bool {
-	if len(place) > len(other) {
-		return false
-	}
-	for i, name := range place {
-		if !strings.EqualFold(name, other[i]) {
-			return false
-		}
-	}
-	return true
+	return len(place) <= len(other) && slices.EqualFunc(place, other[:len(place)], strings.EqualFold)
 }
 
 // at reports whether a place is that of a ward, or below it.
 func at(ws []ward, place []string) bool {
-	for _, w := range ws {
-		if !w.away && above(w.place, place) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws, func(w ward) bool { return !w.away && above(w.place, place) })
+}
+
+// holds reports whether a ward is at a place, or below it.
+func holds(place []string, ws []ward) bool {
+	return slices.ContainsFunc(ws, func(w ward) bool { return !w.away && above(place, w.place) })
 }
 
 // is reports whether a file is one of the wards.
@@ -277,10 +269,8 @@ func (v *volume) locks(name string, moving bool) bool {
 			return true
 		}
 		place, _ := v.trace(name, false)
-		for _, w := range ws {
-			if moving && !w.away && above(place, w.place) {
-				return true
-			}
+		if moving && holds(place, ws) {
+			return true
 		}
 	}
 	return false

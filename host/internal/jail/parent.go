@@ -66,13 +66,8 @@ func (v *veil) bars(p *parent, moving bool) bool {
 	}
 	info, _ := p.root.Lstat(base)
 	for _, ws := range [][]ward{v.hidden, v.kept} {
-		if at(ws, place) || is(ws, info) {
+		if at(ws, place) || is(ws, info) || moving && holds(place, ws) {
 			return true
-		}
-		for _, w := range ws {
-			if moving && !w.away && above(place, w.place) {
-				return true
-			}
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 // probe tries the method out: what was written must be found and restored, and
@@ -104,12 +105,7 @@ func (s *Space) probeFaults() (bool, error) {
 }
 
 func holds(regions []region, at uint64) bool {
-	for _, r := range regions {
-		if r.start <= at && at < r.end {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(regions, func(r region) bool { return r.start <= at && at < r.end })
 }
 
 func empty(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }

@@ -184,12 +184,9 @@ func (e *lossError) Unwrap() error { return e.err }
 // notice that the kernel refused memory, it crashes at address 0 on its own stack,
 // which no guest can cause.
 func (e *lossError) outOfMemory() bool {
-	for _, words := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"} {
-		if strings.Contains(e.stderr, words) {
-			return true
-		}
-	}
-	return strings.Contains(e.stderr, "SIGSEGV") && strings.Contains(e.stderr, "addr=0x0;") && strings.Contains(e.stderr, "goroutine 0 ")
+	said := func(words string) bool { return strings.Contains(e.stderr, words) }
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"}, said) ||
+		said("SIGSEGV") && said("addr=0x0;") && said("goroutine 0 ")
 }
 
 // cpu returns the CPU time that the child has used.

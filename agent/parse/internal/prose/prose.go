@@ -152,10 +152,6 @@ func isASCII(c byte) bool { return 'a' <= c && c <= 'z' }
 // IsQuoted reports whether text ends with an opening quotation mark.
 func IsQuoted(text string) bool {
 	text = strings.TrimRight(text, " ")
-	for _, q := range []string{`"`, "'", "“", "‘", "「", "《", "`", "<code>", "<pre>", "<!--", "（例：", "（例如："} {
-		if strings.HasSuffix(text, q) {
-			return true
-		}
-	}
-	return false
+	marks := []string{`"`, "'", "“", "‘", "「", "《", "`", "<code>", "<pre>", "<!--", "（例：", "（例如："}
+	return slices.ContainsFunc(marks, func(q string) bool { return strings.HasSuffix(text, q) })
 }
