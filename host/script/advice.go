@@ -1,6 +1,7 @@
 package script
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,12 +77,7 @@ func lineOf(source string, line int) string {
 
 // noTool says that a tool is not there, and which names are near.
 func (x *run) noTool(name string) *tool.Error {
-	var names []string
-	for n := range x.names {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	if near := text.Nearest(name, names); len(near) > 0 {
+	if near := text.Nearest(name, slices.Sorted(maps.Keys(x.names))); len(near) > 0 {
 		return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool %q", name), tool.Textf("did you mean one of these: %s", strings.Join(near, ", ")))
 	}
 	return unknown(name)

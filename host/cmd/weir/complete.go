@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -76,12 +77,7 @@ func (c *cli) modelNames(ctx context.Context) []string {
 		names, _ := chat.ModelNames(ctx, cl)
 		return names
 	}, func(s config.Settings) []string {
-		names := []string{daemon.DemoModel}
-		for n := range s.Models {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return names
+		return slices.Sorted(slices.Values(slices.AppendSeq([]string{daemon.DemoModel}, maps.Keys(s.Models))))
 	})
 }
 
@@ -90,12 +86,7 @@ func (c *cli) profileNames(ctx context.Context) []string {
 		names, _ := chat.ProfileNames(ctx, cl)
 		return names
 	}, func(s config.Settings) []string {
-		names := []string{"default"}
-		for n := range s.Agents {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return names
+		return slices.Sorted(slices.Values(slices.AppendSeq([]string{"default"}, maps.Keys(s.Agents))))
 	})
 }
 

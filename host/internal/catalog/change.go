@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -163,9 +164,7 @@ func namesOf(snap *registry.Snapshot, lock *lockfile.Lock) []string {
 	for _, r := range snap.Refused {
 		out = append(out, r.Name)
 	}
-	for name := range lock.Plugins {
-		out = append(out, name)
-	}
+	out = slices.AppendSeq(out, maps.Keys(lock.Plugins))
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -2,6 +2,7 @@ package settingkeys
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,11 +50,7 @@ func written(v any, before, pattern []string) (paths [][]string) {
 	}
 	names := []string{pattern[0]}
 	if pattern[0] == "*" {
-		names = nil
-		for name := range table {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names = slices.Sorted(maps.Keys(table))
 	}
 	for _, name := range names {
 		if next, ok := table[name]; ok {

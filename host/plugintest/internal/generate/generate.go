@@ -8,10 +8,10 @@ package generate
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -136,12 +136,7 @@ func (g *Generator) lookup(ref string) any {
 func (g *Generator) object(s map[string]any, depth int) any {
 	out := map[string]any{}
 	props, _ := s["properties"].(map[string]any)
-	names := make([]string, 0, len(props))
-	for name := range props {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(props)) {
 		if slices.Contains(required(s), name) || g.rnd.IntN(2) == 0 {
 			out[name] = g.value(props[name], name, depth+1)
 		}
