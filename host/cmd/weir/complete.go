@@ -39,7 +39,7 @@ func (c *cli) completions(ctx context.Context, from func(ctx context.Context, cl
 }
 
 // offer returns the names that complete a word. Text after a tab is its description.
-func offer(cmd *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func offer(names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
 	for _, n := range names {
 		if strings.HasPrefix(n, begun) {
@@ -58,7 +58,7 @@ func by(list func(ctx context.Context) []string) completer {
 		if ctx == nil {
 			ctx = context.Background()
 		}
-		return offer(cmd, list(ctx), begun)
+		return offer(list(ctx), begun)
 	}
 }
 

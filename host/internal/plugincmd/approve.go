@@ -50,7 +50,7 @@ func (c *Commands) Approve(ctx context.Context, d Daemon, name string, a Approva
 		if err != nil || !ok {
 			return err
 		}
-		c.askGrants(name, v, &request)
+		c.askGrants(v, &request)
 	}
 	after, err := Decide(ctx, d, name, "approve", map[string]string{"digest": digest})
 	if err != nil {

@@ -113,7 +113,7 @@ func existing(dir string) (string, error) {
 
 // askGrants asks on the terminal for the grants that are still missing. An empty
 // answer grants nothing.
-func (c *Commands) askGrants(name string, v *plugin.Version, w *request) {
+func (c *Commands) askGrants(v *plugin.Version, w *request) {
 	for _, a := range v.Asks {
 		if a.Granted {
 			continue

@@ -99,8 +99,8 @@ func (r reader) manifest() Manifest {
 	m.Name = r.identifier("name", tool.Textf("a plugin"))
 	m.Version = text.OneLine(r.within("version", "1.0.0", maxShort), maxShort) // it is a cell of tables
 	m.MinHost = r.minHost()
-	m.Description = r.text("description", maxDescription)
-	m.DescriptionZh = r.text("description_zh", maxDescription)
+	m.Description = r.text("description")
+	m.DescriptionZh = r.text("description_zh")
 	m.Wasm = r.module(m.Name)
 	r.script = isScript(m.Wasm)
 	m.Asks = r.permissions(r.table.table("permissions"))
@@ -210,7 +210,7 @@ func (r reader) settings(t table) []Setting {
 		if !settingName().MatchString(name) {
 			t.d.add(t.Position.Key(name).At, Problem{Key: t.Name(name), Msg: tool.Textf("%q cannot name a setting", name), Fix: tool.Textf("write a letter, then letters, digits, _ and -, at most 64 characters")})
 		}
-		s := Setting{Name: name, Description: c.text("description", maxDescription)}
+		s := Setting{Name: name, Description: c.text("description")}
 		if !c.need("type", tool.Textf(`write type = "string", "integer", "number" or "boolean"`)) {
 			c.Get("type")
 		} else {

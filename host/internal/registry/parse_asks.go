@@ -34,7 +34,7 @@ func (r reader) permissions(t table) Asks {
 // reason reads the sentence that people are shown before they grant something, in
 // Chinese too where the author wrote it.
 func (t table) reason(what string) tool.Text {
-	s := tool.Text{Format: t.text("reason", maxDescription), Zh: t.text("reason_zh", maxDescription)}
+	s := tool.Text{Format: t.text("reason"), Zh: t.text("reason_zh")}
 	if s.IsZero() {
 		t.warn("reason", tool.Textf(`add reason = "…": it is shown to whoever approves`), "%s asks for %s without a reason", t.Path, what)
 	}

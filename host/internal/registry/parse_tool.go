@@ -47,13 +47,13 @@ func (r reader) tool(t table, limits tool.Limits) Tool {
 		t.Bad("name", tool.Textf("choose another name"), "%q is easily taken for %s, which the host provides itself", o.Spec.Name, taken)
 	}
 	if t.need("description", tool.Textf("say in a sentence or two what the tool does and when to use it")) {
-		o.Spec.Description = t.text("description", maxDescription)
+		o.Spec.Description = t.text("description")
 		if o.Spec.Description == "" {
 			t.Bad("description", tool.Textf("say in a sentence or two what the tool does and when to use it"), "%s is empty", t.Name("description"))
 		}
 	}
 	t.Get("description")
-	o.Spec.DescriptionZh = t.text("description_zh", maxDescription)
+	o.Spec.DescriptionZh = t.text("description_zh")
 	o.Export = cmp.Or(t.str("export", "run"), o.Spec.Name)
 	text, object := string(FormatText), string(FormatMCP) // the default comes first
 	o.Format = Format(t.oneOf("format", map[bool][]string{false: {text, object}, true: {object, text}}[r.script]...))
@@ -238,7 +238,7 @@ func (r reader) paramsFile(t table, name string) json.RawMessage {
 func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 	var out []tool.Example
 	for _, e := range t.tables("examples") {
-		ex := tool.Example{Ask: e.text("ask", maxDescription), AskZh: e.text("ask_zh", maxDescription)}
+		ex := tool.Example{Ask: e.text("ask"), AskZh: e.text("ask_zh")}
 		if ex.Ask == "" {
 			e.Bad("ask", tool.Textf(`write the question that the example answers: ask = "…"`), "%s is missing", e.Name("ask"))
 		}

@@ -72,8 +72,8 @@ func (t table) within(key, example string, limit int) string {
 	return c
 }
 
-// text is str for what people and models read: at most limit bytes.
-func (t table) text(key string, limit int) string { return t.within(key, "…", limit) }
+// text is str for what people and models read: at most maxDescription bytes.
+func (t table) text(key string) string { return t.within(key, "…", maxDescription) }
 
 func (t table) boolean(key string) bool {
 	b, _ := tomlpos.Typed[bool](t.Table, key, tool.Textf("%s = true or %s = false", key, key))
