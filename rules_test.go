@@ -603,8 +603,7 @@ func checkAlone(t *testing.T, files []file) {
 // unwatchedTests checks that the tests that the Makefile names for a run without the race
 // detector are there, and start no goroutine.
 func unwatchedTests(t *testing.T, files []file) {
-	tests := map[string]*ast.FuncDecl{}
-	again := map[string]bool{} // in another package, where nothing would run it
+	tests, again := map[string]*ast.FuncDecl{}, map[string]bool{} // again: in another package, where nothing would run it
 	for _, f := range files {
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && f.test && fn.Recv == nil {

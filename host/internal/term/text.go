@@ -7,13 +7,16 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 )
 
 // OneLine returns s on one line, cut to most characters.
 func OneLine(s string, most int) string {
-	return text.Clip(strings.Join(strings.Fields(s), " "), most)
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
 }
 
 // FirstLine returns s up to its first line break.
