@@ -56,7 +56,7 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 		return b, nil
 	}
 	began := time.Now()
-	tmp, err := os.MkdirTemp(filepath.Dir(absolute(wasm)), ".weir-build-")
+	tmp, err := os.MkdirTemp(filepath.Dir(Absolute(wasm)), ".weir-build-")
 	if err != nil {
 		return b, msg.Errorf("the module cannot be written: %w", err)
 	}
@@ -77,7 +77,7 @@ func Make(ctx context.Context, dir, wasm string, progress io.Writer) (b Build, e
 		return b, &Failed{l.Name, "it ended well and wrote no module"}
 	}
 	b.Took = time.Since(began)
-	return b, os.Rename(out, absolute(wasm))
+	return b, os.Rename(out, Absolute(wasm))
 }
 
 // collect copies the module to out if the command has left it elsewhere.

@@ -126,8 +126,8 @@ func golang() Language {
 	}
 }
 
-// absolute is a path as commands take it that run elsewhere.
-func absolute(path string) string {
+// Absolute returns filepath.Abs of a path, or the path where that fails.
+func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -42,7 +43,7 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	}
 	trust := plugin.Trust("")
 	for _, f := range cfg.Folders {
-		if rel, err := filepath.Rel(absolute(f.Path), absolute(pl.Source)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(author.Absolute(f.Path), author.Absolute(pl.Source)); err == nil && filepath.IsLocal(rel) {
 			trust = cmp.Or(f.Trust, plugin.TrustAsk)
 		}
 	}
@@ -70,12 +71,4 @@ func (c *Commands) Inspect(ctx context.Context, path string) error {
 	}
 	c.ShowReview(r)
 	return nil
-}
-
-// absolute is filepath.Abs, or path where that fails.
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }
