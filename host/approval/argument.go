@@ -1,12 +1,12 @@
 package approval
 
 import (
-	"bytes"
-	"encoding/json"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weirhost/weir/host/internal/text"
 )
 
 // An argPattern is the expression that a rule requires of one argument.
@@ -53,11 +53,8 @@ func argText(args map[string]any, name string) (string, bool) {
 	if s, ok := v.(string); ok {
 		return s, true
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), err == nil
+	s, err := text.JSON(v)
+	return s, err == nil
 }
 
 // argAt returns an argument by its name or, if name starts with a slash, by its

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/schema"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugintest/internal/generate"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -221,13 +222,11 @@ func (f *fuzzer) fits(args map[string]any) bool {
 }
 
 func encode(args map[string]any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if args == nil || e.Encode(args) != nil {
+	s, err := text.JSON(args)
+	if args == nil || err != nil {
 		return json.RawMessage("{}")
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return json.RawMessage(s)
 }
 
 // crashed reports whether a call failed in a way that no valid arguments may
@@ -286,15 +285,8 @@ func quoted(s string) string {
 	if !bytes.ContainsAny([]byte(s), "'\n\r\t\x7f") {
 		return "'" + s + "'"
 	}
-	return string(encodeText(s))
-}
-
-func encodeText(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text always encodes
-	return bytes.TrimSpace(b.Bytes())
+	quoted, _ := text.JSON(s) // a text always encodes
+	return quoted
 }
 
 // replies are responses to requests that no case describes.

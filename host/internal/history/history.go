@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -118,13 +117,11 @@ func selectorsOf(p archive.Part) json.RawMessage {
 	case p.First > 0:
 		v.Lines = fmt.Sprintf("%d-", p.First)
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil || b.String() == "{}\n" {
+	s, err := text.JSON(v)
+	if err != nil || s == "{}" {
 		return nil
 	}
-	return json.RawMessage(strings.TrimSpace(b.String()))
+	return json.RawMessage(s)
 }
 
 // Error returns an error of the store as a failure for the model. A result of

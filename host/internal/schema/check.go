@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -249,14 +247,11 @@ const maxShown = 60
 
 // show returns a value as JSON without HTML escapes, at most maxShown characters of it.
 func show(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	left := maxShown + 1
-	if enc.Encode(beginning(v, &left)) != nil {
+	s, err := text.JSON(beginning(v, &left))
+	if err != nil {
 		return "null"
 	}
-	s := strings.TrimSuffix(b.String(), "\n")
 	if r := []rune(s); len(r) > maxShown {
 		return string(r[:maxShown]) + "…"
 	}

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +38,15 @@ func Clip(s string, n int) string {
 		return string(r[:max(n-1, 0)]) + "…"
 	}
 	return s
+}
+
+// JSON returns v as JSON on one line, with <, > and & as they are.
+func JSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // Join returns the clauses as one sentence; the zero Text for none.
