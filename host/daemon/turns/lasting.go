@@ -148,7 +148,7 @@ func (l *lasting) show() {
 
 // checkpoint stores how far the turn is. When all calls that are about to run can be made twice,
 // it is stored with their results, unless they take long: until then, nothing that follows is
-// shown.
+// shown. In SQLite that is not synced: such calls may be lost with the power, not with the process.
 func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	if l.failed.Load() {
 		l.show()
@@ -156,7 +156,8 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	}
 	l.storing.Lock()
 	defer l.storing.Unlock()
-	if w := l.waits; w != nil && c.From >= w.From {
+	w := l.waits
+	if w != nil && c.From >= w.From {
 		c.From, c.Added = w.From, slices.Concat(w.Added[:c.From-w.From], c.Added)
 	}
 	t := l.t
@@ -173,7 +174,10 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 		return err
 	}
 	due := agent.Pending(c.Added)
-	if len(due) == 0 || slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) {
+	if slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) || len(due) == 0 && w == nil {
+		return l.store(ctx, s, body)
+	}
+	if ctx = store.Unsynced(ctx); len(due) == 0 {
 		return l.store(ctx, s, body)
 	}
 	l.mu.Lock()
