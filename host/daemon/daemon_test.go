@@ -51,7 +51,7 @@ func serverWith(t *testing.T, m agent.Model, edit func(*host.Config)) *server {
 	t.Helper()
 	cfg := host.Config{
 		Settings: host.Settings{
-			Folders: []plugin.Folder{{Path: guesttest.Shipped(t, "calculator", "long_text"), Trust: "granted"}},
+			Folders: []plugin.Folder{{Path: standIns(t), Trust: "granted"}},
 			Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
 		},
 		CacheDir: guesttest.Cache(t),
