@@ -14,7 +14,6 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/demo"
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -39,7 +38,7 @@ func run(ctx context.Context, out io.Writer, root string) error {
 			return fmt.Errorf("%s: %s; %s", p.Name, p.Why, p.Fix)
 		}
 	}
-	s := &story{out: out, box: toolbox{h.Session("demo", "demo")}, store: h.Archive()}
+	s := &story{out: out, box: toolbox{h.Session("demo", "demo")}}
 	for _, chapter := range []struct{ title, question string }{
 		{"One: a search that finds far too much", `Search the files for "the"`},
 		{"Two: 52,000 characters under a limit of 12,000", "Make a long text"},
@@ -82,7 +81,6 @@ func (t toolbox) In(l tool.Locale) agent.Toolbox { return toolbox{t.Session.In(l
 type story struct {
 	out     io.Writer
 	box     agent.Toolbox
-	store   archive.Store
 	history []agent.Message
 
 	produced, shown int // characters, over all turns

@@ -81,7 +81,6 @@ type fuzzer struct {
 	*suite
 	name   string
 	world  world
-	folder string
 	net    *network
 	schema *schema.Schema
 	limit  time.Duration // the deadline of a call
@@ -119,7 +118,7 @@ func (s *suite) fuzzOne(ctx context.Context, name string, z *fuzzing, w world, f
 	f.net = newNetwork(z.at, http)
 	f.net.other = func() *exchange { return f.reply }
 	var problems []Problem
-	if f.folder, problems, err = s.bench.enter(ctx, name, w, f.net); err != nil {
+	if _, problems, err = s.bench.enter(ctx, name, w, f.net); err != nil {
 		return err
 	}
 	if f.out.Problems = placed(problems, z.at); len(problems) == 0 {

@@ -10,7 +10,6 @@ import (
 
 // secret is a Secret that was checked.
 type secret struct {
-	name   string
 	header string
 	value  string // as it is sent
 	rule   Rule
@@ -36,7 +35,7 @@ func (s Secret) parse() (secret, error) {
 	if !strings.Contains(format, "{}") {
 		return bad(msg.Errorf("its format has no {} for the value"))
 	}
-	p := secret{name: s.Name, header: http.CanonicalHeaderKey(s.Header), rule: rule}
+	p := secret{header: http.CanonicalHeaderKey(s.Header), rule: rule}
 	if s.Value != "" {
 		p.value = strings.ReplaceAll(format, "{}", s.Value)
 		p.traces = traces(s.Name, s.Value, p.value)

@@ -14,10 +14,8 @@ const (
 	fuel = 1 << 20
 	// turnsPrice buys the shortest of loops so many turns.
 	turnsPrice = 1024
-	// freeTurns are there at a function's beginning, unpaid for; fewTurns if they
-	// are long.
+	// freeTurns are there at a function's beginning, unpaid for.
 	freeTurns = 16
-	fewTurns  = 4
 	// step is the price of going on where calls can follow, and of each so many
 	// bytes of straight code.
 	step     = 64

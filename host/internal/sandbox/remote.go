@@ -17,7 +17,6 @@ var ErrNotCompiled = errors.New("the module is not compiled yet")
 type Facts struct {
 	Memory tool.Bytes // the cap of each linear memory of the guest
 
-	name  string
 	shape *structure
 }
 
@@ -29,7 +28,7 @@ func (e *Engine) Examine(p Plugin) (Facts, error) {
 		return Facts{}, msg.Errorf("plugin %s: %w", p.Name, err)
 	}
 	s.trim()
-	return Facts{Memory: memory, name: p.Name, shape: s}, nil
+	return Facts{Memory: memory, shape: s}, nil
 }
 
 // Compiled reports whether the cache holds the plugin's code, undamaged.
@@ -73,7 +72,7 @@ func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
 	return prog, nil
 }
 
-func (m *Module) facts() Facts { return Facts{Memory: m.memory, name: m.name, shape: m.shape} }
+func (m *Module) facts() Facts { return Facts{Memory: m.memory, shape: m.shape} }
 
 // Admit applies the defaults to an invocation and refuses what would fail inside the
 // guest.

@@ -16,8 +16,6 @@ const (
 	kindProgress                         // progressMeta
 	kindLog                              // logMeta
 	kindRequest                          // requestMeta; the body
-
-	kinds
 )
 
 const (
