@@ -235,10 +235,7 @@ func (r *Runs) spawn(s journal.Script) {
 	defer r.mu.Unlock()
 	if a := r.active[s.ID]; a != nil {
 		a.again = true
-		select {
-		case a.nudge <- struct{}{}:
-		default:
-		}
+		signal.One(a.nudge)
 		return
 	}
 	if r.stopped {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/script/journal"
 )
 
@@ -31,12 +32,7 @@ type Membership interface {
 func (r *Runs) Share(m Membership) {
 	r.others = m
 	wake := make(chan struct{}, 1)
-	stop := r.journal.Wake(func(string) {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	})
+	stop := r.journal.Wake(func(string) { signal.One(wake) })
 	r.running.Go(func() {
 		defer stop()
 		for {

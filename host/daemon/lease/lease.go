@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 const (
@@ -80,12 +81,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 	ctx, k.end = context.WithCancel(context.WithoutCancel(ctx))
 	wake := make(chan struct{}, 1)
-	stop := k.config.Store.Wake(store.WakeCancel, func(string) {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	})
+	stop := k.config.Store.Wake(store.WakeCancel, func(string) { signal.One(wake) })
 	k.over.Go(func() { k.every(ctx, beatEvery, nil, k.beat) })
 	k.over.Go(func() {
 		defer stop()
@@ -129,10 +125,7 @@ func (k *Keeper) TakeOver(on bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.claims = on
-	select {
-	case k.takes <- struct{}{}:
-	default:
-	}
+	signal.One(k.takes)
 }
 
 // Stop leaves the other daemons: they take over what this one still owns.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 // maxWaiting is how many bytes may wait for a client that reads slowly; then
@@ -94,10 +96,7 @@ func (w *lineWriter) add(b []byte, others bool) {
 // rest ends the writing; w.mu is held.
 func (w *lineWriter) rest() {
 	w.writing = false
-	select {
-	case w.rested <- struct{}{}:
-	default:
-	}
+	signal.One(w.rested)
 }
 
 // busy reports whether lines are on their way, some of which may be of others than

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/lines"
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 // maxAtOnce bounds the calls of one stream that run at once.
@@ -124,10 +125,7 @@ func (st *stream) lessLocked() {
 	if st.unanswered+len(st.passed) > 0 {
 		return
 	}
-	select {
-	case st.none <- struct{}{}:
-	default:
-	}
+	signal.One(st.none)
 }
 
 // drain waits until every request is answered and every answer written, for as long

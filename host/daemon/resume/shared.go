@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 const (
@@ -202,10 +203,7 @@ func (t *Turn) follow(ctx context.Context, s *sse.Stream, n int) {
 	woken := make(chan struct{}, 1)
 	defer t.config.Table.Wake(store.WakeEvents, func(id string) {
 		if id == t.id || id == "" {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
+			signal.One(woken)
 		}
 	})()
 	noted := time.Time{}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 // maxLine bounds one line of input, in bytes.
@@ -40,16 +42,9 @@ func NewLines(r io.Reader) *Lines {
 		k.mu.Lock()
 		k.ended, k.err = true, sc.Err()
 		k.mu.Unlock()
-		signalOne(k.changed)
+		signal.One(k.changed)
 	}()
 	return k
-}
-
-func signalOne(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // add appends a line and reports whether there was room for it.
@@ -60,7 +55,7 @@ func (k *Lines) add(line string) bool {
 		return false
 	}
 	k.lines = append(k.lines, line)
-	signalOne(k.changed)
+	signal.One(k.changed)
 	return true
 }
 
@@ -79,7 +74,7 @@ func (k *Lines) Next(ctx context.Context, after int) (string, bool) {
 			line := k.lines[after]
 			k.lines = slices.Delete(k.lines, after, after+1)
 			k.mu.Unlock()
-			signalOne(k.room)
+			signal.One(k.room)
 			return line, true
 		}
 		ended := k.ended

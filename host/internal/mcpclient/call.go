@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -108,10 +109,7 @@ func (s *Server) ready(ctx context.Context) (*mcp.ClientSession, error) {
 		case tries > before:
 			return nil, &DownError{s.cfg.Name, s.Status().Why}
 		}
-		select {
-		case s.retry <- struct{}{}:
-		default: // asked for already
-		}
+		signal.One(s.retry) // asked for already
 		if err := s.await(ctx, tried); err != nil {
 			return nil, err
 		}

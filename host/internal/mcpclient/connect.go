@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -61,10 +62,7 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 		Capabilities:   &mcp.ClientCapabilities{},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			select {
-			case relist <- struct{}{}:
-			default:
-			}
+			signal.One(relist)
 		},
 		ProgressNotificationHandler: s.progress.handle,
 	})

@@ -29,3 +29,11 @@ func (s *Signal) Send() {
 		s.ch = nil
 	}
 }
+
+// One sends to a channel that has room for one value, unless a value is waiting already.
+func One(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/internal/sqlite"
 )
 
@@ -124,10 +125,7 @@ func (k *Keeper) Follow(tools []Tool) {
 
 // begin wakes Run.
 func (k *Keeper) begin() {
-	select {
-	case k.wake <- struct{}{}:
-	default: // it is about to begin, or the Keeper is not open
-	}
+	signal.One(k.wake) // it is about to begin, or the Keeper is not open
 }
 
 // Questions returns the questions that a tool would answer; nil: none are known.

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -92,10 +93,7 @@ func (s *Set) open(w plugin.Server) *Server {
 		Name: w.Name, Command: w.Command, Args: w.Args, Env: w.Env, Dir: w.Dir, URL: w.URL, Headers: w.Headers,
 		Start: w.Start, Version: s.version, Logger: s.log,
 		Changed: func() {
-			select {
-			case s.changed <- struct{}{}:
-			default: // a value is waiting already
-			}
+			signal.One(s.changed) // a value is waiting already
 		},
 	})}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/weirhost/weir/host/internal/signal"
 )
 
 // A notifier turns events of the system into pokes. It is used by one
@@ -48,10 +50,7 @@ func (n *notifier) read(poke chan<- struct{}) {
 				continue
 			}
 		}
-		select {
-		case poke <- struct{}{}:
-		default:
-		}
+		signal.One(poke)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -299,12 +300,7 @@ func (l *Lock) Follow(ctx context.Context, served func() string, changed func())
 	fetching.Go(func() { l.fetchSlow(ctx, changed) })
 	defer fetching.Wait()
 	wake := make(chan struct{}, 1)
-	defer l.db.Wake(kind, func(string) {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	})()
+	defer l.db.Wake(kind, func(string) { signal.One(wake) })()
 	tried := time.Now()
 	for {
 		select {
