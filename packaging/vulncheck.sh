@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 
-# The scanner is built as the Makefile's PLAIN_GO builds, which has compiled the standard library.
-if ! CGO_ENABLED=0 GOBIN=$bin ${GO:-go} install -trimpath golang.org/x/vuln/cmd/govulncheck@v1.9.0 2>/dev/null; then
+# The scanner is built as the Makefile builds, which has compiled the standard library.
+if ! CGO_ENABLED=0 GOBIN=$bin ${GO:-go} install -trimpath -gcflags=all=-dwarf=false golang.org/x/vuln/cmd/govulncheck@v1.9.0 2>/dev/null; then
   echo "vulnerabilities: not checked, because govulncheck cannot be downloaded"
 elif ! version=$("$bin/govulncheck" -version 2>&1) || ! grep -q '^DB updated' <<<"$version"; then
   echo "vulnerabilities: not checked, because the database at https://vuln.go.dev cannot be reached"

@@ -31,7 +31,7 @@ var (
 	// A program is never built for the race detector. Its engine takes itself for the
 	// version that it takes itself for in a test, whose binary does not list the modules
 	// it is made of: what the one has compiled is code for the other.
-	program = recipe{"", "", []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -X=github.com/tetratelabs/wazero/internal/version.version=dev"}}
+	program = recipe{"", "", []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=-s -w -X=github.com/tetratelabs/wazero/internal/version.version=dev"}}
 )
 
 // build compiles the package in dir to the file out.
