@@ -17,4 +17,4 @@ for dir in . ${1:-}; do
 	fi
 done
 export WEIR_CLIENTS="${1:-}"
-exec "${GO:-go}" test -trimpath -gcflags=all=-dwarf=false -tags clients -count=1 -timeout 15m .
+exec "${GO:-go}" test -trimpath -gcflags=all=-dwarf=false -vet=off -tags clients -count=1 -timeout 15m .
