@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,11 +25,6 @@ type ModelStep struct {
 	Hint         tool.Text `json:"hint,omitzero"`
 }
 
-// ModelStepOf returns the wire form of a step.
-func ModelStepOf(s provider.Step) ModelStep {
-	return ModelStep{string(s.Name), s.OK, s.Elapsed.Milliseconds(), s.FirstToken.Milliseconds(), string(s.Code), s.Msg, s.Hint}
-}
-
 // A ModelTested is the outcome of a test.
 type ModelTested struct {
 	Name     string      `json:"name"`
@@ -45,18 +39,6 @@ type ModelTested struct {
 	Scripts *bool       `json:"scripts"`
 	Reply   string      `json:"reply"` // the beginning of the model's answer
 	Usage   agent.Usage `json:"usage"`
-}
-
-// ModelTestedOf returns the wire form of a report about the model of that name.
-func ModelTestedOf(name string, r provider.Report) ModelTested {
-	out := ModelTested{
-		Name: name, OK: r.OK, Provider: r.Info.Provider, Model: r.Info.Model, Window: r.Info.Window, Steps: []ModelStep{},
-		NativeTools: r.NativeTools, Scripts: r.Scripts, Reply: r.Reply, Usage: r.Usage,
-	}
-	for _, s := range r.Steps {
-		out.Steps = append(out.Steps, ModelStepOf(s))
-	}
-	return out
 }
 
 // FoundModels are what weir could use and does not yet.

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/changes"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -12,8 +12,8 @@ type PluginList struct {
 
 // Reloaded is what a reload made different, and the plugins as they are now.
 type Reloaded struct {
-	Change  host.Change   `json:"change"`
-	Plugins []plugin.Info `json:"plugins"`
+	Change  changes.Change `json:"change"`
+	Plugins []plugin.Info  `json:"plugins"`
 }
 
 // Retried is what became of a plugin that was in quarantine.

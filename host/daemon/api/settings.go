@@ -3,7 +3,7 @@ package api
 import (
 	"encoding/json"
 
-	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/changes"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -36,8 +36,8 @@ type SettingsPatched struct {
 	InForce []string `json:"in_force"`
 	Restart []string `json:"restart"`
 	// Change lists the changes of plugins, Notes say what else a person has to do.
-	Change host.Change `json:"change"`
-	Notes  []tool.Text `json:"notes"`
+	Change changes.Change `json:"change"`
+	Notes  []tool.Text    `json:"notes"`
 }
 
 // A SettingsSchema lists the keys of tools.toml that PATCH /api/settings writes.

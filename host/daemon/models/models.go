@@ -150,7 +150,7 @@ func (m *Models) test(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !strings.HasPrefix(r.Header.Get("Accept"), stream) {
 		report := test(r.Context(), model.Model, provider.TestOptions{Locale: locale})
-		return httpjson.Answer(w, msg.Localize(locale, api.ModelTestedOf(name, report)))
+		return httpjson.Answer(w, msg.Localize(locale, testedOf(name, report)))
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -159,9 +159,9 @@ func (m *Models) test(w http.ResponseWriter, r *http.Request) error {
 	defer sse.Beat(m.Heartbeat(), s.Ping)()
 	s.Ping() // the first step may take long
 	report := test(ctx, model.Model, provider.TestOptions{Locale: locale, Tell: func(step provider.Step) {
-		s.Event(api.EventModelStep, msg.Localize(locale, api.ModelStepOf(step)))
+		s.Event(api.EventModelStep, msg.Localize(locale, stepOf(step)))
 	}})
-	s.Event(api.EventModelTested, msg.Localize(locale, api.ModelTestedOf(name, report)))
+	s.Event(api.EventModelTested, msg.Localize(locale, testedOf(name, report)))
 	return nil
 }
 
@@ -183,4 +183,24 @@ func (m *Models) end(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.running, name)
+}
+
+// stepOf returns the wire form of a step.
+func stepOf(s provider.Step) api.ModelStep {
+	return api.ModelStep{
+		Name: string(s.Name), OK: s.OK, ElapsedMS: s.Elapsed.Milliseconds(), FirstTokenMS: s.FirstToken.Milliseconds(),
+		Code: string(s.Code), Message: s.Msg, Hint: s.Hint,
+	}
+}
+
+// testedOf returns the wire form of a report about the model of that name.
+func testedOf(name string, r provider.Report) api.ModelTested {
+	out := api.ModelTested{
+		Name: name, OK: r.OK, Provider: r.Info.Provider, Model: r.Info.Model, Window: r.Info.Window, Steps: []api.ModelStep{},
+		NativeTools: r.NativeTools, Scripts: r.Scripts, Reply: r.Reply, Usage: r.Usage,
+	}
+	for _, s := range r.Steps {
+		out.Steps = append(out.Steps, stepOf(s))
+	}
+	return out
 }
