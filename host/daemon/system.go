@@ -58,7 +58,7 @@ func (s *system) routes() []openapi.Route {
 			Method: "GET", Path: "/api/models",
 			Auth: openapi.Token, Handle: s.listModels,
 			About: "List the configured models",
-			Gives: ConfiguredModels{},
+			Gives: api.ConfiguredModels{},
 		},
 		{
 			Method: "GET", Path: "/api/stats",
@@ -139,27 +139,14 @@ func (s *system) openAPI(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *system) listModels(w http.ResponseWriter, r *http.Request) error {
-	out := ConfiguredModels{[]ConfiguredModel{}}
+	out := api.ConfiguredModels{Models: []api.ConfiguredModel{}}
 	set := s.current.View(access.Principal(r))
 	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
 		i := set.Models[name].Info
-		out.Models = append(out.Models, ConfiguredModel{name, i.Provider, i.Model, i.Window, i.Simulated, name == set.Profiles[set.First].Model})
+		out.Models = append(out.Models, api.ConfiguredModel{
+			Name: name, Provider: i.Provider, Model: i.Model, Window: i.Window, Simulated: i.Simulated,
+			Default: name == set.Profiles[set.First].Model,
+		})
 	}
 	return httpjson.Answer(w, out)
-}
-
-// ConfiguredModels is what GET /api/models answers.
-type ConfiguredModels struct {
-	Models []ConfiguredModel `json:"models"`
-}
-
-// A ConfiguredModel is one chat model of tools.toml.
-type ConfiguredModel struct {
-	// Name is the operator's, Provider and Model are what is asked.
-	Name      string `json:"name"`
-	Provider  string `json:"provider"`
-	Model     string `json:"model"`
-	Window    int    `json:"window"` // tokens; 0: unknown
-	Simulated bool   `json:"simulated"`
-	Default   bool   `json:"default"` // the default profile asks it
 }

@@ -5,6 +5,22 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// ConfiguredModels is what GET /api/models answers.
+type ConfiguredModels struct {
+	Models []ConfiguredModel `json:"models"`
+}
+
+// A ConfiguredModel is one chat model of tools.toml.
+type ConfiguredModel struct {
+	// Name is the operator's, Provider and Model are what is asked.
+	Name      string `json:"name"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	Window    int    `json:"window"` // tokens; 0: unknown
+	Simulated bool   `json:"simulated"`
+	Default   bool   `json:"default"` // the default profile asks it
+}
+
 // The events of the stream of POST /api/models/{name}/test: a step when it ends, then the
 // whole test.
 const (

@@ -16,7 +16,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -110,9 +109,9 @@ func (c *chat) greet(ctx context.Context, workspace string) {
 		model = c.Sprintf("of the profile %s", c.ask.Profile)
 	}
 	if c.ask.Model == "" && c.ask.Profile == "" {
-		var out daemon.ConfiguredModels
+		var out api.ConfiguredModels
 		_ = c.cl.Get(ctx, "/api/models", &out) // without an answer the line names none
-		i := slices.IndexFunc(out.Models, func(m daemon.ConfiguredModel) bool { return m.Default })
+		i := slices.IndexFunc(out.Models, func(m api.ConfiguredModel) bool { return m.Default })
 		if model = c.Sprintf("none"); i >= 0 {
 			model = out.Models[i].Name
 		}

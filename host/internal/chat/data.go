@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -21,7 +20,7 @@ func Conversations(ctx context.Context, from term.Getter) ([]api.ConversationRow
 
 // ModelNames returns the names of a daemon's models.
 func ModelNames(ctx context.Context, from term.Getter) ([]string, error) {
-	var out daemon.ConfiguredModels
+	var out api.ConfiguredModels
 	if err := from.Get(ctx, "/api/models", &out); err != nil {
 		return nil, err
 	}
