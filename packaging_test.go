@@ -170,3 +170,17 @@ func TestInstall(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramsAreCompiledOnce: guesttest compiles with the Makefile's flags. With others,
+// each package of its programs would be compiled again.
+func TestProgramsAreCompiledOnce(t *testing.T) {
+	recipe, err := os.ReadFile("host/internal/guesttest/kept.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range listed(t, "GENERATED") {
+		if flag := `"-gcflags=` + path + `=-l -dwarf=false"`; !strings.Contains(string(recipe), flag) {
+			t.Errorf("guesttest lacks %s, which the Makefile has", flag)
+		}
+	}
+}

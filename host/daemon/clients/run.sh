@@ -16,5 +16,6 @@ for dir in . ${1:-}; do
 		touch "$dir/node_modules/.package-lock.json"
 	fi
 done
+# FLAGS are quoted for a shell: how the Makefile has compiled all others.
 export WEIR_CLIENTS="${1:-}"
-exec "${GO:-go}" test -trimpath -gcflags=all=-dwarf=false -vet=off -tags clients -count=1 -timeout 15m .
+eval "exec \"${GO:-go}\" test ${FLAGS:-} -vet=off -tags clients -count=1 -timeout 15m ."

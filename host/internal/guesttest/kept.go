@@ -31,7 +31,16 @@ var (
 	// A program is never built for the race detector. Its engine takes itself for the
 	// version that it takes itself for in a test, whose binary does not list the modules
 	// it is made of: what the one has compiled is code for the other.
-	program = recipe{"", "", []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=-s -w -X=github.com/tetratelabs/wazero/internal/version.version=dev"}}
+	// All else is compiled as the Makefile does it, or would be compiled again.
+	program = recipe{"", "", []string{
+		"-trimpath", "-buildvcs=false", "-ldflags=-s -w -X=github.com/tetratelabs/wazero/internal/version.version=dev",
+		"-gcflags=all=-dwarf=false",
+		"-gcflags=github.com/anthropics/anthropic-sdk-go=-l -dwarf=false",
+		"-gcflags=github.com/openai/openai-go/v3=-l -dwarf=false",
+		"-gcflags=github.com/openai/openai-go/v3/live=-l -dwarf=false",
+		"-gcflags=github.com/openai/openai-go/v3/realtime=-l -dwarf=false",
+		"-gcflags=github.com/openai/openai-go/v3/responses=-l -dwarf=false",
+	}}
 )
 
 // build compiles the package in dir to the file out.
