@@ -52,9 +52,13 @@ again() { # a mirror may be away for a moment
 	"$@" || { sleep 5 && "$@"; } || { sleep 20 && "$@"; }
 }
 
-# fetch installs what the lock files here ask for, unless that was done already.
+# fetch installs what the lock files ask for, unless that was done already. What tries the
+# daemon and the page comes before AssemblyScript, whose failure is the one that counts:
+# they install their own again if it lacks. It waits here, while make builds the tools.
 fetch() {
-	for lock in */package-lock.json; do
+	page=
+	! has_browser || page=../host/daemon/web/journeys/package-lock.json
+	for lock in ../host/daemon/clients/package-lock.json $page */package-lock.json; do
 		dir=${lock%/*}
 		if [ -f "$lock" ] && [ ! "$dir/node_modules/.package-lock.json" -nt "$lock" ]; then
 			again npm ci --prefix "$dir" --no-audit --no-fund --loglevel=error && touch "$dir/node_modules/.package-lock.json"
