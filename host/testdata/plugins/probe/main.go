@@ -5,9 +5,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,27 +15,28 @@ import (
 
 func main() {}
 
-type args struct {
-	Lines, Width, Millis int
-	Text                 string
-}
-
-func input() (a args) {
-	if err := json.Unmarshal(pdk.Input(), &a); err != nil {
-		pdk.SetError(err)
+// number reads a number from the arguments. encoding/json and fmt would make the module
+// half as large again, which every test that calls it loads.
+func number(key string) int {
+	_, text, _ := strings.Cut(strings.ToLower(string(pdk.Input())), `"`+key+`":`)
+	text = strings.TrimLeft(text, " ")
+	end := 0
+	for end < len(text) && (text[end] == '-' || '0' <= text[end] && text[end] <= '9') {
+		end++
 	}
-	return a
+	n, _ := strconv.Atoi(text[:end])
+	return n
 }
 
 // long writes numbered lines of a given width.
 //
 //go:wasmexport long
 func long() int32 {
-	a := input()
+	width := number("width")
 	var b strings.Builder
-	for i := range a.Lines {
-		line := fmt.Sprintf("line %d ", i+1)
-		b.WriteString(line + strings.Repeat("x", max(0, a.Width-len(line)-1)) + "\n")
+	for i := range number("lines") {
+		line := "line " + strconv.Itoa(i+1) + " "
+		b.WriteString(line + strings.Repeat("x", max(0, width-len(line)-1)) + "\n")
 	}
 	pdk.OutputString(b.String())
 	return 0
@@ -80,7 +80,7 @@ var calls int
 //go:wasmexport count
 func count() int32 {
 	calls++
-	pdk.OutputString(fmt.Sprintf("call %d", calls))
+	pdk.OutputString("call " + strconv.Itoa(calls))
 	return 0
 }
 
@@ -88,13 +88,13 @@ func count() int32 {
 //
 //go:wasmexport stamp
 func stamp() int32 {
-	pdk.OutputString(fmt.Sprint(time.Now().UnixNano()))
+	pdk.OutputString(strconv.FormatInt(time.Now().UnixNano(), 10))
 	return 0
 }
 
 //go:wasmexport wait
 func wait() int32 {
-	time.Sleep(time.Duration(input().Millis) * time.Millisecond)
+	time.Sleep(time.Duration(number("millis")) * time.Millisecond)
 	pdk.OutputString("waited")
 	return 0
 }
