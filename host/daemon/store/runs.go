@@ -19,17 +19,20 @@ var (
 	ErrFenced = sqlite.ErrFenced
 )
 
-// A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is one higher; writes of an earlier one fail.
+// A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is
+// one higher; writes of an earlier one fail.
 //
-// In SQLite a Run is no more than its Steps, and a turn without calls has none: Step, EndRun, Unended and Finish are for it too.
+// In SQLite a Run is no more than its Steps, and a turn without calls
+// has none: Step, EndRun, Unended and Finish are for it too.
 type Run struct {
 	Turn  string // its id; that of the conversation in SQLite
 	Scope archive.Scope
 	Fence int64
 	// Ask is how the turn began, as JSON.
 	Ask []byte
-	// Resumed says that the turn's events are kept, so that its client can read them on any daemon. It then ends with the last of
-	// them. One that is claimed is Resumed only if its client has an event: another client may have been refused, and has asked again.
+	// Resumed says that the turn's events are kept, so that its client can read them on any daemon.
+	// It then ends with the last of them. One that is claimed is Resumed only if its client has
+	// an event: another client may have been refused, and has asked again.
 	Resumed bool
 	// Stored says that the turn's messages are stored; Outcome is what its last events say.
 	Stored  bool
@@ -117,9 +120,6 @@ func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) 
 		return err
 	}))
 }
-
-// Unsynced is sqlite.Unsynced.
-func Unsynced(ctx context.Context) context.Context { return sqlite.Unsynced(ctx) }
 
 // LeaveRun leaves a turn for another daemon to take over.
 func (s *Store) LeaveRun(ctx context.Context, turn string) error {

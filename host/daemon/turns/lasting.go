@@ -28,9 +28,10 @@ var ErrLeft = errors.New("the turn goes on in another daemon")
 const (
 	retryEvery = 200 * time.Millisecond
 	retryFor   = 10 * time.Second
-
-	waitFor = 50 * time.Millisecond // how long a step waits for the results of its calls
 )
+
+// waitFor is how long a step waits for the results of its calls.
+const waitFor = 50 * time.Millisecond
 
 // lasts returns what a turn keeps.
 func (t *turn) lasts() (*lasting, error) {
@@ -145,9 +146,9 @@ func (l *lasting) show() {
 	l.back, l.holds = nil, false
 }
 
-// checkpoint stores how far the turn is. When all calls that are about to run can be made twice, it is stored with their results,
-// unless they take long: until then, nothing that follows is shown. In SQLite that is not synced, so such calls may be lost with the
-// power, not with the process; and the model does not wait for it, so it is a part of the turn's end if that comes first.
+// checkpoint stores how far the turn is. When all calls that are about to run can be made twice,
+// it is stored with their results, unless they take long: until then, nothing that follows is
+// shown.
 func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	if l.failed.Load() {
 		l.show()
@@ -155,8 +156,7 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	}
 	l.storing.Lock()
 	defer l.storing.Unlock()
-	w := l.waits
-	if w != nil && c.From >= w.From {
+	if w := l.waits; w != nil && c.From >= w.From {
 		c.From, c.Added = w.From, slices.Concat(w.Added[:c.From-w.From], c.Added)
 	}
 	t := l.t
@@ -173,34 +173,29 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 		return err
 	}
 	due := agent.Pending(c.Added)
-	if slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) || len(due) == 0 && w == nil {
-		return l.store(ctx, s, body)
-	}
-	if ctx = store.Unsynced(ctx); len(due) == 0 && l.shared() {
+	if len(due) == 0 || slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) {
 		return l.store(ctx, s, body)
 	}
 	l.mu.Lock()
 	l.waits, l.holds = s, true
 	l.mu.Unlock()
-	if len(due) == 0 {
-		go l.later(ctx, s, body)
-	} else {
-		time.AfterFunc(waitFor, func() { l.later(ctx, s, body) })
-	}
+	l.later(ctx, s, body)
 	return nil
 }
 
-// later stores a step that still waits.
+// later stores a step that still waits in a moment.
 func (l *lasting) later(ctx context.Context, s *step, body []byte) {
-	l.storing.Lock()
-	defer l.storing.Unlock()
-	defer l.t.s.recovered(new(api.ChatEnd), new(error))
-	if l.waits != s || ctx.Err() != nil {
-		return
-	}
-	if err := l.store(ctx, s, body); err != nil && !errors.Is(err, store.ErrFenced) {
-		time.AfterFunc(waitFor, func() { l.later(ctx, s, body) })
-	}
+	time.AfterFunc(waitFor, func() {
+		l.storing.Lock()
+		defer l.storing.Unlock()
+		defer l.t.s.recovered(new(api.ChatEnd), new(error))
+		if l.waits != s || ctx.Err() != nil {
+			return
+		}
+		if err := l.store(ctx, s, body); err != nil && !errors.Is(err, store.ErrFenced) {
+			l.later(ctx, s, body)
+		}
+	})
 }
 
 // store stores a step, and shows what waits for it.

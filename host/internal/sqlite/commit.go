@@ -20,9 +20,8 @@ const (
 // A job is one write that waits for its transaction. Jobs of many callers are
 // committed together, because a sync takes milliseconds however much it syncs.
 type job struct {
-	run      func(*Batch) error
-	bytes    int
-	unsynced bool
+	run   func(*Batch) error
+	bytes int
 	// leads reports whether the job's caller commits the next batch. The mutex of
 	// the queue guards it.
 	leads bool
@@ -121,7 +120,7 @@ func (db *DB) Commit(ctx context.Context, bytes int, run func(*Batch) error) err
 			return write(b)
 		}
 	}
-	j := &job{run: run, bytes: bytes, unsynced: ctx.Value(unsyncedKey{}) != nil, done: make(chan signal, 1)}
+	j := &job{run: run, bytes: bytes, done: make(chan signal, 1)}
 	if !db.queue.enqueue(j) {
 		var got signal
 		select {
@@ -183,11 +182,6 @@ func (db *DB) commitBatch(jobs []*job) error {
 		return err
 	}
 	defer release()
-	if !slices.ContainsFunc(jobs, func(j *job) bool { return !j.unsynced }) {
-		if err := db.sync(false); err != nil {
-			return err
-		}
-	}
 	b := &Batch{db: db}
 	if err := b.begin(); err != nil {
 		return err
@@ -238,27 +232,6 @@ func (db *DB) Transact(ctx context.Context, run func(*sql.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
-}
-
-type unsyncedKey struct{}
-
-// Unsynced returns a context whose writes to a file Commit does not sync: they survive the
-// process, but the system only once another write is synced.
-func Unsynced(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unsyncedKey{}, true)
-}
-
-// sync says whether the next transaction of a file is synced to disk.
-func (db *DB) sync(yes bool) error {
-	if db.kind != inFile || yes == !db.unsynced {
-		return nil
-	}
-	// It takes effect when it is prepared, so it cannot be prepared once.
-	_, err := db.write.Exec("PRAGMA synchronous = " + map[bool]string{true: "FULL", false: "NORMAL"}[yes])
-	if err == nil {
-		db.unsynced = !yes
-	}
-	return err
 }
 
 // A guard is a statement that begins each write of a context.

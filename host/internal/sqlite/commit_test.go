@@ -240,53 +240,6 @@ func TestWritesOfAllKindsAtOnce(t *testing.T) {
 	}
 }
 
-// A transaction is synced unless none of its writes has to be.
-func TestUnsyncedWrites(t *testing.T) {
-	f := openTest(t, Faults{})
-	const normal, full = 1, 2
-	synced := func() (n int) {
-		t.Helper()
-		if err := f.write.QueryRow("PRAGMA synchronous").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	write := func(ctx context.Context, want int) {
-		if err := f.Commit(ctx, 0, func(b *Batch) error {
-			if got := synced(); got != want {
-				t.Errorf("synchronous is %d, not %d", got, want)
-			}
-			return f.add("x")(b)
-		}); err != nil {
-			t.Error(err)
-		}
-	}
-	write(Unsynced(t.Context()), normal)
-	write(Unsynced(t.Context()), normal)
-	write(t.Context(), full)
-	write(Unsynced(t.Context()), normal)
-	if err := f.Transact(t.Context(), func(tx *sql.Tx) error {
-		var n int
-		if err := tx.QueryRow("PRAGMA synchronous").Scan(&n); err != nil || n != full {
-			t.Errorf("synchronous is %d, %v", n, err)
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-	release := blocked(t, f)
-	var wg sync.WaitGroup
-	for i, ctx := range []context.Context{Unsynced(t.Context()), t.Context()} { // together
-		wg.Go(func() { write(ctx, full) })
-		waitForJobs(f, i+1)
-	}
-	release()
-	wg.Wait()
-	if got := f.all(t); len(got) != 6 {
-		t.Errorf("%q", got)
-	}
-}
-
 // len returns the number of waiting jobs.
 func (q *commitQueue) len() int {
 	q.mu.Lock()

@@ -57,7 +57,6 @@ type DB struct {
 	wakes  wakes
 
 	occupied chan struct{} // holds a value while a transaction or a statement uses write
-	unsynced bool          // the last one was not synced; occupied guards it
 	// file begins and ends the transactions of a Batch in a file.
 	file struct{ begin, commit, rollback *Statement }
 
@@ -136,10 +135,7 @@ func (db *DB) connect(ctx context.Context, path string, m mode, schemas []Schema
 func (db *DB) occupy(ctx context.Context) (release func(), err error) {
 	select {
 	case db.occupied <- struct{}{}:
-		if err = db.sync(true); err != nil {
-			<-db.occupied
-		}
-		return func() { <-db.occupied }, err
+		return func() { <-db.occupied }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -20,7 +20,7 @@
 // What a DB promises:
 //
 //   - A write that Commit or Transact acknowledges is synced to disk
-//     (synchronous=FULL), unless it is Unsynced.
+//     (synchronous=FULL).
 //   - Deleted content is overwritten in the file (secure_delete). After Reclaim it
 //     is not in the log either, unless a reader still uses the log; a later
 //     TruncateLog then removes it.
