@@ -50,5 +50,5 @@ func (x *session) connected() (Connected, bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return Connected{Principal: x.user.principal, Name: text.OneLine(limit.Visible(p.ClientInfo.Name), mostName), Version: text.OneLine(limit.Visible(p.ClientInfo.Version), mostName), Began: x.began, Last: x.last}, x.open
+	return Connected{Principal: x.user.principal, Name: text.OneLine(limit.Visible(p.ClientInfo.Name), mostName), Version: text.OneLine(limit.Visible(p.ClientInfo.Version), mostName), Began: x.began, Last: x.last}, x.open && x.ctx.Err() == nil
 }
