@@ -1,9 +1,9 @@
 // Package lease keeps the turns that a daemon owns, where several daemons share a database.
 //
 // A Keeper says each second that its daemon lives. One that has not said so for three
-// seconds (aliveFor in package store) is taken for dead: the others take over its turns. If it lives after all, as when
-// it was frozen, it finds that out: its turns end here, and what they still write is not
-// written. Only the database's clock decides.
+// seconds (aliveFor in package store) is taken for dead: the others take over its turns. If
+// it lives after all, as when it was frozen, it finds that out: its turns end here, and what
+// they still write is not written. Only the database's clock decides.
 package lease
 
 import (

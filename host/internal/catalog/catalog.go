@@ -194,9 +194,10 @@ func approveFix(name string) tool.Text {
 // decideNew returns the entry of a plugin without an approved version.
 func (c *Catalog) decideNew(lock *lockfile.Lock, pl *registry.Plugin) *Entry {
 	name := pl.Manifest.Name
-	g := c.cfg.Resolver().Grants[name]
+	resolver := c.cfg.Resolver()
+	g := resolver.Grants[name]
 	e := &Entry{Name: name, Offered: pl, locked: lock.Plugins[name]}
-	r := c.cfg.Resolver().Resolve(pl.Manifest.Asks, g)
+	r := resolver.Resolve(pl.Manifest.Asks, g)
 	trusted := TrustOf(pl.Folder) == plugin.TrustGranted
 	replaced := replacedBy(lock, pl)
 	switch {
@@ -398,7 +399,8 @@ func (c *Catalog) approve(lock *lockfile.Lock, pl *registry.Plugin, by string) e
 
 // powersOf returns what a plugin asks for, each with whether it is granted now.
 func (c *Catalog) powersOf(pl *registry.Plugin) []plugin.Ask {
-	return c.cfg.Resolver().Resolve(pl.Manifest.Asks, c.cfg.Resolver().Grants[pl.Manifest.Name]).Asks
+	r := c.cfg.Resolver()
+	return r.Resolve(pl.Manifest.Asks, r.Grants[pl.Manifest.Name]).Asks
 }
 
 // unread reports whether it is not known if a folder has a plugin: the folder cannot be read, as

@@ -62,7 +62,8 @@ func (c *Catalog) history(name string) []plugin.ApprovedVersion {
 // version returns what a plugin's bytes declare.
 func (c *Catalog) version(pl *registry.Plugin) *plugin.Version {
 	m := pl.Manifest
-	r := c.cfg.Resolver().Resolve(m.Asks, c.cfg.Resolver().Grants[m.Name])
+	resolver := c.cfg.Resolver()
+	r := resolver.Resolve(m.Asks, resolver.Grants[m.Name])
 	v := &plugin.Version{
 		Version: m.Version, Digest: pl.Digest(), WasmSHA256: pl.WasmSHA256, WasmBytes: pl.WasmBytes, ManifestSHA256: pl.ManifestSHA256,
 		Source: pl.Source, File: pl.WasmPath, Asks: r.Asks, SuggestedEdits: r.SuggestedEdits, Missing: r.Missing,

@@ -30,7 +30,7 @@ type Schema struct {
 	Files fs.FS
 }
 
-// Embedded returns the schema whose migrations are in the folder of that name in files.
+// Embedded returns the schema of that name, whose steps are in the folder migrations of files.
 func Embedded(name string, files embed.FS) Schema {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
