@@ -112,16 +112,18 @@ SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounde
 # What one goroutine computes for long, in packages that are watched otherwise.
 LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
 
-# Both at a time: a package that waits for disks and processes leaves the processor to
-# others.
+# Two at a time: what waits for disks and processes leaves the processor to others. The
+# page comes alone: a browser on a busy machine draws late.
 .PHONY: test
 test: ready ## run every test, with the race detector where a C compiler is found
-	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched
-	@CGO_ENABLED=0 $(MAKE) --no-print-directory test-clients
+	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched test-clients
 	@CGO_ENABLED=0 $(MAKE) --no-print-directory test-page
 ifeq ($(CI),true)
 	@$(MAKE) --no-print-directory vulncheck
 endif
+
+# The longest package with one goroutine: as the last it would leave a processor idle.
+FIRST = github.com/weirhost/weir/host/script
 
 .PHONY: test-watched
 test-watched:
@@ -129,7 +131,7 @@ test-watched:
 ifeq ($(RACE),)
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m ./...
 else
-	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)|$(LAWS)' -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
+	$(GO) test -vet=off $(RACE) -skip '$(PLAIN)|$(SIZES)|$(LAWS)' -timeout 30m $(FIRST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(ALONE))")
 endif
 
 # What the race detector makes bigger is held to its true bounds without it. The tests
@@ -167,7 +169,7 @@ toolchains: ## look for what builds plugins in other languages (CI=true installs
 
 .PHONY: test-clients
 test-clients: plugins toolchains ## try the daemon with clients from npm, if npm is found (CI=true installs it)
-	@GO="$(GO)" FLAGS="$(FLAGS)" host/daemon/clients/run.sh
+	@CGO_ENABLED=0 GO="$(GO)" FLAGS="$(FLAGS)" host/daemon/clients/run.sh
 
 .PHONY: test-page
 test-page: plugins toolchains build page-gallery ## try the page in Chromium, if it is found (CI=true installs it)
