@@ -76,8 +76,9 @@ func New(cfg Config) (*Model, error) {
 // client sends requests. Not sdk.NewClient: it would look for keys, profiles and
 // addresses in the environment and send them to whatever server is configured here.
 // And no field of the Model, which is put into interfaces: for its sake the program
-// would hold the types of all services that the library knows.
-func (m *Model) client() *sdk.Client { return &sdk.Client{Options: m.options} }
+// would hold the types of all services that the library knows. Nor a method: each
+// package that imports this one would compile their methods.
+func client(options []option.RequestOption) *sdk.Client { return &sdk.Client{Options: options} }
 
 func options(cfg Config) []option.RequestOption {
 	opts := []option.RequestOption{

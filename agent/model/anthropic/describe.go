@@ -98,7 +98,7 @@ func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
 	ctx, watch := m.peer.NewLook(ctx, m.cfg.FirstTimeout)
 	defer watch.Stop()
 	var raw []byte
-	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
+	err := client(m.options).Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return nil, m.peer.Failed(ctx, err)
 	}

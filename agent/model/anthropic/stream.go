@@ -35,7 +35,7 @@ func (m *Model) ask(ctx context.Context, peer wire.Peer, body wire.Body) (*wire.
 	return wire.Question{
 		Peer: peer, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: &reply{peer: peer},
 		Send: func(ctx context.Context) (res *http.Response, err error) {
-			err = m.client().Post(ctx, "v1/messages", body, &res, option.WithHeader("Accept", "text/event-stream"))
+			err = client(m.options).Post(ctx, "v1/messages", body, &res, option.WithHeader("Accept", "text/event-stream"))
 			return res, err
 		},
 	}.Ask(ctx)

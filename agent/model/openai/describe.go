@@ -207,7 +207,7 @@ func (m *Model) fetch(ctx context.Context, path string, into any) error {
 	ctx, watch := m.peer.NewLook(ctx, m.cfg.FirstTimeout)
 	defer watch.Stop()
 	var raw []byte
-	err := m.client().Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
+	err := client(m.options).Get(ctx, path, nil, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return m.peer.Failed(ctx, err)
 	}

@@ -28,7 +28,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) (agent.Embeddings, er
 	defer watch.Stop()
 	body := map[string]any{"model": m.cfg.EmbeddingModel, "input": texts, "encoding_format": "float"}
 	var raw []byte
-	err := m.client().Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
+	err := client(m.options).Post(ctx, "embeddings", body, &raw, option.WithHeader("Accept", "application/json"))
 	if err != nil {
 		return agent.Embeddings{}, peer.Failed(ctx, err)
 	}

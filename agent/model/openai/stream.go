@@ -51,7 +51,7 @@ func (m *Model) ask(ctx context.Context, peer wire.Peer, r agent.Request) (*wire
 	return wire.Question{
 		Peer: peer, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: &reply{peer: peer},
 		Send: func(ctx context.Context) (res *http.Response, err error) {
-			err = m.client().Post(ctx, "chat/completions", m.body(r), &res, option.WithHeader("Accept", "text/event-stream"))
+			err = client(m.options).Post(ctx, "chat/completions", m.body(r), &res, option.WithHeader("Accept", "text/event-stream"))
 			return res, err
 		},
 	}.Ask(ctx)
