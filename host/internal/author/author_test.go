@@ -117,6 +117,22 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestLanguageByItsTitle: a language is the same under its name and its title, in any case.
+func TestLanguageByItsTitle(t *testing.T) {
+	for _, l := range author.Languages() {
+		want, err := author.Files(author.Spec{Name: "sample", Language: l.Name, Template: "basic"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{l.Title, strings.ToUpper(l.Name)} {
+			got, err := author.Files(author.Spec{Name: "sample", Language: name, Template: "basic"})
+			if err != nil || string(got["plugin.toml"]) != string(want["plugin.toml"]) {
+				t.Errorf("%s: %v\n%s", name, err, got["plugin.toml"])
+			}
+		}
+	}
+}
+
 // TestFromModule: a module without a manifest gets one that fits it, whatever its functions
 // are called; what cannot be a tool is left out or refused.
 func TestFromModule(t *testing.T) {

@@ -56,6 +56,7 @@ func Files(s Spec) (map[string][]byte, error) {
 	if !ok || !slices.Contains(l.Templates, s.Template) {
 		return nil, msg.Errorf("there is no template %s of %s", s.Template, s.Language)
 	}
+	s.Language = l.Name
 	out := map[string][]byte{}
 	if l.SDK != nil {
 		sdk, err := l.SDK(s)
