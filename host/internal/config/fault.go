@@ -67,16 +67,16 @@ type report func(text, hint tool.Text, key ...string)
 // ParseError; the key is in the message.
 var typeError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^toml: line (\d+) \(last key "(.+)"\): (.*)$`) })
 
-// mismatch is the library's message for a table of the wrong type, with the name of
-// the type in Go.
-var mismatch = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^type mismatch for \S+: expected (\w+) but found (\w+)`)
-})
-
-// incompatible is the library's message for a simple value of the wrong type.
-var incompatible = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^incompatible types: TOML value has type (\w+); destination has type (\w+)$`)
-})
+// mismatch is the library's message for something that should be a table, incompatible
+// its message for any other value of the wrong type.
+var (
+	mismatch = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^type mismatch for .+: expected (\w+) but found (.+)`)
+	})
+	incompatible = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^incompatible types: TOML value has type (.+); destination has type (.+)$`)
+	})
+)
 
 // tomlFault returns the fault for an error of the TOML library, and the key whose value
 // it is about. The key is empty for a syntax error.
@@ -105,13 +105,28 @@ func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 // the library.
 func wrongType(key, message string) tool.Text {
 	if t := mismatch().FindStringSubmatch(message); t != nil {
-		return tool.Textf("%s: it is a %s and should be a %s", key, t[2], t[1])
+		return tool.Textf("%s: it is of type %s and should be of type %s", key, tomlType(t[2]), t[1])
 	}
 	if t := incompatible().FindStringSubmatch(message); t != nil {
-		want := strings.Replace(t[2], "slice", "list", 1)
-		return tool.Textf("%s: it is of type %s and should be of type %s", key, t[1], want)
+		return tool.Textf("%s: it is of type %s and should be of type %s", key, tomlType(t[1]), tomlType(t[2]))
 	}
-	return tool.Textf("%s: %s", key, strings.ReplaceAll(message, "type slice", "type list"))
+	return tool.Textf("%s: %s", key, message)
+}
+
+// tomlType returns TOML's name for a type that the library names as Go does.
+func tomlType(name string) string {
+	switch {
+	case strings.HasPrefix(name, "[]"), name == "slice":
+		return "list"
+	case strings.HasPrefix(name, "map"):
+		return "table"
+	case strings.HasPrefix(name, "primitive"):
+		return "string"
+	}
+	if toml, ok := map[string]string{"int64": "integer", "float64": "float", "bool": "boolean", "time.Time": "date"}[name]; ok {
+		return toml
+	}
+	return name
 }
 
 // syntaxError returns where a text stops being TOML, line and column from 1. Only the

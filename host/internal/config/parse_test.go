@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,13 @@ action = "ask"
 	for _, want := range []string{"limits.max_chars: it is of type string", "max_tool_calls", "unknown key servers (did you mean server or mcpServers"} {
 		if !strings.Contains(fmt.Sprint(faults), want) {
 			t.Errorf("no %q in %v", want, faults)
+		}
+	}
+	for _, text := range []string{"[server]\naddr = 7", "[server]\naddr = 1.5", "[server]\naddr = 2026-11-28", "[server]\naddr = [1]", "[server]\naddr = {}", "server = 1",
+		"[server]\nhosts = 1", "[agent]\nenable_memory = 1", "[agent]\nmax_tool_calls = [true]", "[archive]\nsemantic_threshold = \"x\""} {
+		_, faults := Parse("f", text)
+		if got := fmt.Sprint(faults); len(faults) != 1 || regexp.MustCompile(`int64|float64|bool\b|slice|\bmap\b|\[\]|any|time\.|incompatible`).MatchString(got) {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 	// A syntax error ends the file.
