@@ -51,6 +51,17 @@ func TestLoadBringsBackWhatWasLeftOut(t *testing.T) {
 	}
 }
 
+func TestLoadSaysThatNoLineMatches(t *testing.T) {
+	h := open(t, drop(t, "probe"), nil)
+	s := h.Session("me", "c1")
+	args := fmt.Sprintf(`{"uuid":%q,"grep":"herring"}`, call(t, s, "bare", `{"Lines":100,"Width":50}`).Ref.UUID)
+	for l, want := range map[tool.Locale]string{tool.En: "No line", tool.Zh: "没有一行"} {
+		if r := call(t, s.In(l), tool.LoadHistory, args); !strings.Contains(r.Shown.Text, want) || !strings.Contains(r.Shown.Text, `"herring"`) {
+			t.Errorf("%+v", r.Shown)
+		}
+	}
+}
+
 func TestLoadIsPagedFromTheWhole(t *testing.T) {
 	h := open(t, drop(t, "probe"), nil)
 	s := h.Session("me", "c1")

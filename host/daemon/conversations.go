@@ -196,17 +196,18 @@ func (c *conversations) showCall(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	e := whole.Entry
+	res := tool.Result{Ref: &tool.Ref{UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created, Chars: e.Chars, Lines: e.Lines}}
+	if u.Tool == tool.LoadHistory {
+		res = history.Loaded(ms[m].Locale, id, part, whole)
+		whole.Text = res.Whole()
+	}
 	v, cut := u.Cut()
 	if !cut {
 		v.TotalChars, v.TotalLines = limit.Count(whole.Text)
 	}
 	if v, cut = limit.Restore(whole.Text, v); !cut {
 		return archive.ErrNotFound // a summary, or the text of another version of weir
-	}
-	e := whole.Entry
-	res := tool.Result{Ref: &tool.Ref{UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created, Chars: e.Chars, Lines: e.Lines}}
-	if u.Tool == tool.LoadHistory {
-		res = history.Loaded(id, part, whole)
 	}
 	res.CallID, res.Tool, res.Shown = u.CallID, u.Tool, v
 	return httpjson.Answer(w, api.ResultOf(res, u.Duration.Milliseconds(), ms[m].Locale))

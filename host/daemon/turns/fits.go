@@ -38,7 +38,7 @@ func (s *Service) Fits(ctx context.Context, principal string, ask api.Ask) (api.
 		if err != nil {
 			return api.Fits{}, err
 		}
-		results[i] = history.Loaded(id, part, page)
+		results[i] = history.Loaded(t.prof.Agent.Locale, id, part, page)
 		out.Loads[i] = api.Fit{UUID: id, Chars: results[i].Shown.TotalChars}
 	}
 	loop, err := agent.New(t.prof.Agent, t.metered(), toolbox{Session: s.Host.Session(host.Principal(principal), t.scope.Conversation), allow: t.prof.Allow, deny: t.prof.Deny}, nil)

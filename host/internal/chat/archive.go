@@ -48,6 +48,10 @@ func ShowArchive(ctx context.Context, p *term.Printer, from *client.Client, give
 		if done || err != nil {
 			return uuid, err
 		}
+		if page.Matches == 0 && q.Get("grep") != "" {
+			p.Errf("no line matches\n")
+			return page.UUID, nil
+		}
 		fmt.Fprint(p.Texts(), page.Text)
 		if page.Next == 0 {
 			if !strings.HasSuffix(page.Text, "\n") {

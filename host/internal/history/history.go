@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -84,13 +85,17 @@ func (t *Tools) load(ctx context.Context, r Request) tool.Result {
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, id, page.Entry)}
 	}
-	out := Loaded(id, part, page)
+	out := Loaded(r.Locale, id, part, page)
 	out.Load.KeepTurns = keep
 	return out
 }
 
-// Loaded returns the result of a call that loads a page, before an agent bounds it.
-func Loaded(id string, part archive.Part, page archive.Page) tool.Result {
+// Loaded returns the result of a call that loads a page, before an agent bounds it. For
+// a grep without a match it is a sentence in l: a model reads no text as a failure.
+func Loaded(l tool.Locale, id string, part archive.Part, page archive.Page) tool.Result {
+	if part.Grep != "" && page.Matches == 0 {
+		page.Text = msg.In(l, tool.Textf("No line of this result matches %q.", text.OneLine(part.Grep, 80)))
+	}
 	out := tool.Result{
 		Tool: tool.LoadHistory, Ephemeral: true, Sources: page.Entry.Sources,
 		Load: &tool.Load{UUID: id, Args: selectorsOf(part), Offset: part.Offset, Chars: page.Chars},
