@@ -52,14 +52,15 @@ func (c *Commands) ShowList(plugins []plugin.Info) {
 // ShowState prints the state of a plugin in one line or two.
 func (c *Commands) ShowState(r plugin.Review) {
 	p := r.Plugin
-	fmt.Fprintf(c.Out, "%s", c.Sprintf("%s is %s", p.Name, c.text(string(p.State))))
+	state, more := c.text(string(p.State)), c.Sentence(p.Why)
 	if p.State == plugin.Ready {
-		fmt.Fprintf(c.Out, ": %s", c.text(Names(p.Tools)))
+		more = strings.TrimSuffix(c.text(Names(p.Tools))+": "+more, ": ")
 	}
-	if !p.Why.IsZero() {
-		fmt.Fprintf(c.Out, ": %s", c.Sentence(p.Why))
+	if more == "" {
+		c.Outf("%s is %s\n", p.Name, state)
+	} else {
+		c.Outf("%s is %s: %s\n", p.Name, state, more)
 	}
-	fmt.Fprintln(c.Out)
 	if !p.Fix.IsZero() {
 		fmt.Fprintf(c.Out, "  → %s\n", c.Sentence(p.Fix))
 	}

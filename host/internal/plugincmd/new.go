@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/author"
+	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -25,7 +27,7 @@ func (c *Commands) Wrap(dir, name, module string) error {
 	dir = cmp.Or(dir, name)
 	files, err := author.FromModule(dir, name, module)
 	if err != nil {
-		return notEmpty(err)
+		return notMade(dir, err)
 	}
 	if c.AsJSON(map[string]any{"name": name, "from": module, "dir": dir, "files": files}) {
 		return nil
@@ -37,10 +39,14 @@ func (c *Commands) Wrap(dir, name, module string) error {
 	return nil
 }
 
-// notEmpty adds to the error about a folder that is not empty what to do.
-func notEmpty(err error) error {
+// notMade adds to the error about a folder that cannot hold a new tool what to do.
+func notMade(dir string, err error) error {
+	const hint = "name another folder with --dir"
 	if e, ok := errors.AsType[*author.ErrNotEmpty](err); ok {
-		return msg.Usagef("name another folder with --dir", "%s", e)
+		return msg.Usagef(hint, "%s", e)
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return msg.Usagef(hint, "%s cannot be written: %s", dir, config.Reason(err))
 	}
 	return err
 }
@@ -64,7 +70,7 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 	dir = cmp.Or(dir, spec.Name)
 	files, err := author.New(dir, spec)
 	if err != nil {
-		return notEmpty(err)
+		return notMade(dir, err)
 	}
 	if c.AsJSON(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files}) {
 		return nil

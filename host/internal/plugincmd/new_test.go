@@ -1,12 +1,15 @@
 package plugincmd
 
 import (
+	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/author"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
 )
@@ -28,6 +31,20 @@ func TestNextCommandsCanBeCopied(t *testing.T) {
 		if want = strings.ReplaceAll(want, "DIR", dir); !strings.HasSuffix(out.String(), want) {
 			t.Errorf("called as %q it ends in %q", program, out.String())
 		}
+	}
+}
+
+// What cannot be written is named as it was given, with a fix, not by a call of the system.
+func TestNewSaysWhatCannotBeWritten(t *testing.T) {
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: io.Discard, Err: io.Discard}}}
+	dir := filepath.Join(t.TempDir(), "a")
+	if err := c.New(dir, author.Spec{Name: "a", Language: "js"}); err != nil {
+		t.Fatal(err)
+	}
+	inFile := filepath.Join(dir, "main.js", "b")
+	err := c.New(inFile, author.Spec{Name: "b", Language: "js"})
+	if p, ok := errors.AsType[*msg.Problem](err); !ok || p.Text.String() != inFile+" cannot be written: not a directory" || p.Hint.IsZero() {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -36,6 +36,16 @@ func TestReviewIsTame(t *testing.T) {
 	}
 }
 
+// A state reads as a Chinese sentence where it comes with its reason.
+func TestStateInChinese(t *testing.T) {
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}, Language: func() tool.Locale { return tool.Zh }}}
+	c.ShowState(plugin.Review{Plugin: plugin.Info{Name: "a", State: plugin.Invalid, Why: tool.Textf("its files are still being written")}})
+	if want := "a 已拒绝：它的文件还在写入\n"; out.String() != want {
+		t.Errorf("%q; want %q", out.String(), want)
+	}
+}
+
 // Tabs and line breaks in what a plugin says of itself move no column and make no row.
 func TestListHasOneRowForAPlugin(t *testing.T) {
 	var out strings.Builder
