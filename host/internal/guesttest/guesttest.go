@@ -19,14 +19,15 @@ const CacheVariable = "WEIR_TEST_CACHE"
 // Cache returns the shared folder, where the engine keeps compiled modules.
 func Cache(tb testing.TB) string {
 	tb.Helper()
-	dir, err := cacheDir()
+	dir, err := CacheDir()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return dir
 }
 
-func cacheDir() (string, error) {
+// CacheDir is Cache for what has no test to fail.
+func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheVariable); dir != "" {
 		return dir, nil
 	}

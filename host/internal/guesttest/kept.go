@@ -61,7 +61,7 @@ func (r recipe) build(dir, out string) error {
 // The shared folder stores it under a digest of its sources: linking, which the Go
 // toolchain repeats each time, takes half a second for the smallest guest.
 func (r recipe) kept(dir string) (string, error) {
-	cache, err := cacheDir()
+	cache, err := CacheDir()
 	if err != nil {
 		return "", err
 	}

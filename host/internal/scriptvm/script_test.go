@@ -9,10 +9,30 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/host/internal/guesttest"
 )
 
 // engine is one Runtime for all tests.
-var engine = sync.OnceValues(func() (*Runtime, error) { return Open(context.Background(), Options{StepTime: 2 * time.Second}) })
+var engine = sync.OnceValues(func() (*Runtime, error) {
+	dir, err := guesttest.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return Open(context.Background(), Options{StepTime: 2 * time.Second, CacheDir: dir})
+})
+
+// openWith opens another Runtime, whose engine is compiled already.
+func openWith(t testing.TB, o Options) *Runtime {
+	t.Helper()
+	o.CacheDir = guesttest.Cache(t)
+	r, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(context.WithoutCancel(t.Context())) })
+	return r
+}
 
 func open(t testing.TB) *Runtime {
 	t.Helper()
@@ -153,11 +173,7 @@ func TestFaults(t *testing.T) {
 
 // What a script does to itself ends it with an error, and harms no other.
 func TestBounds(t *testing.T) {
-	r, err := Open(t.Context(), Options{StepTime: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.WithoutCancel(t.Context()))
+	r := openWith(t, Options{StepTime: 300 * time.Millisecond})
 	for _, tt := range []struct {
 		name, source string
 		want         error
@@ -199,11 +215,7 @@ func TestBounds(t *testing.T) {
 
 // A script that asks again and again computes for no longer than Options.Time in all.
 func TestTimeOfAllSteps(t *testing.T) {
-	r, err := Open(t.Context(), Options{StepTime: time.Second, Time: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.WithoutCancel(t.Context()))
+	r := openWith(t, Options{StepTime: time.Second, Time: time.Second})
 	s, state, err := r.Start(t.Context(), "for (;;) { await tools.echo({}); for (let i = 0; i < 200000; i++); }", Setting{})
 	for n := 0; err == nil; n++ {
 		if n == 5_000 {
@@ -261,16 +273,8 @@ return m.get('k').join(';')`
 // opened, under the time that was left; a Runtime of other files refuses it.
 func TestSnapshotElsewhere(t *testing.T) {
 	r := open(t)
-	other, err := Open(t.Context(), Options{StepTime: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close(context.WithoutCancel(t.Context()))
-	changed, err := Open(t.Context(), Options{Files: Files{r.Files().Engine, append([]byte("/* of another weir */ "), r.Files().Prelude...)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer changed.Close(context.WithoutCancel(t.Context()))
+	other := openWith(t, Options{StepTime: 2 * time.Second})
+	changed := openWith(t, Options{Files: Files{r.Files().Engine, append([]byte("/* of another weir */ "), r.Files().Prelude...)}})
 	s, state, err := r.Start(t.Context(), "\nconst all = await Promise.all([tools.echo({i: 1}), tools.echo({i: 2})]);\nthrow new Error(all.map(String).join())", Setting{Tools: []string{"echo"}})
 	if err != nil {
 		t.Fatal(err)

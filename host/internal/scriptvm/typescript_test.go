@@ -2,7 +2,6 @@ package scriptvm
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -75,20 +74,13 @@ func TestHostileTypeScript(t *testing.T) {
 // the error says so: the one of JavaScript would send its author after a wrong place.
 func TestLongTypeScript(t *testing.T) {
 	source := strings.Repeat("type A = { a: number; b?: string };\nfunction f<X>(x: X, y: A): X { return x }\n", 300) + "return 1 as number"
-	r, err := Open(t.Context(), Options{StepTime: 500 * time.Millisecond, Time: 2 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.WithoutCancel(t.Context()))
+	r := openWith(t, Options{StepTime: 500 * time.Millisecond, Time: 2 * time.Minute})
 	s, state, err := r.Start(t.Context(), source, Setting{})
 	if err != nil || state.Fault != nil || joined(state) != "1" {
 		t.Fatalf("%+v %v", state.Fault, err)
 	}
 	s.Close(t.Context())
-	if r, err = Open(t.Context(), Options{StepTime: 500 * time.Millisecond, Time: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.WithoutCancel(t.Context()))
+	r = openWith(t, Options{StepTime: 500 * time.Millisecond, Time: time.Second})
 	if s, state, err = r.Start(t.Context(), source+strings.Repeat(source, 8), Setting{}); err != nil || state.Fault == nil || !strings.Contains(state.Fault.Message, "as TypeScript the script takes too long to read") {
 		t.Fatalf("%+v %v", state.Fault, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -436,13 +437,14 @@ func childrenOf(pid int) []int {
 		if err != nil {
 			continue
 		}
-		var child, parent int
-		var state string
-		rest := string(text[strings.LastIndexByte(string(text), ')')+1:])
-		fmt.Sscan(string(text), &child)
-		fmt.Sscan(rest, &state, &parent)
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		if parent == pid && (strings.Contains(string(line), Argument) || state == "Z") {
+		dir := filepath.Dir(name)
+		rest := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // state, parent
+		if len(rest) < 2 || rest[1] != strconv.Itoa(pid) {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if strings.Contains(string(line), Argument) || rest[0] == "Z" {
+			child, _ := strconv.Atoi(filepath.Base(dir)) // the pattern has digits alone
 			out = append(out, child)
 		}
 	}
