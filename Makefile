@@ -18,12 +18,16 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # It leaves out SQLite too, which is C translated to Go with memory of its own.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
 # the linker may take that copy for all, and then races are seen where none are.
+# VALIDATOR has such code, by its sync.Map. It is compiled without inlining: then its locks
+# and atomics are calls, which the race detector sees, and of two copies of generic code
+# the linker takes the larger, which is a watched one, or the same code.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
 TRANSLATED = modernc.org/sqlite/lib
 # Thousands of generated types: half of the time in which they compile is inlining, and a
 # request is as fast without it.
 GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/live github.com/openai/openai-go/v3/realtime github.com/openai/openai-go/v3/responses
 COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/frontend leb128 wasm/binary
+VALIDATOR = github.com/tetratelabs/wazero/internal/wasm
 
 # A quarter of the time in which the large packages compile is garbage collection: three
 # times the memory, up to 2 GiB, halves it. Tests and programs run with Go's own figures.
@@ -35,7 +39,8 @@ SMALL = -gcflags=all=-dwarf=false $(GENERATED:%='-gcflags=%=-l -dwarf=false')
 
 RACE := $(if $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo yes), \
   -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(TRANSLATED:%='-gcflags=%=-race=false -dwarf=false') \
-  $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false'))
+  $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false') \
+  '-gcflags=$(VALIDATOR)=-race=false -l -dwarf=false')
 
 # What the race detector does not watch is built as bin/weir is, and as guesttest builds
 # programs for tests. With cgo, with the paths of this machine or with other flags, all
