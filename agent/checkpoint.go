@@ -11,7 +11,7 @@ import (
 )
 
 // A Checkpoint is how far a turn is, so that another process can go on with it: see
-// Loop.Continue. It is plain data, which JSON keeps.
+// Loop.Continue. It is plain data, which JSON keeps, and does not change as the turn goes on.
 type Checkpoint struct {
 	// Added are the messages since the Checkpoint before that are new or changed. From is the
 	// place of the first one, where 0 is that of the question. The last
@@ -56,10 +56,13 @@ func (r *run) checkpoint() error {
 	}
 	b, p := &r.budget, r.round.reply
 	c := Checkpoint{From: r.memory.saved - r.memory.question, Added: slices.Clone(r.msgs[r.memory.saved:]), Confirm: p.confirm, Usage: b.usage, Rest: Rest{
-		Mode: r.mode, Elapsed: time.Since(b.began) - b.clock.waited(), Tokens: b.tokens, Stats: b.stats, SameCalls: b.sameCalls, NativeFailures: b.nativeFailures,
-		Thrashing: r.memory.thrashing, LastID: r.ids.last, Malformed: p.malformed, PlanOpen: r.plan.open, Plan: r.plan.steps, Done: r.plan.done,
+		Mode: r.mode, Elapsed: time.Since(b.began) - b.clock.waited(), Tokens: b.tokens, Stats: b.stats, SameCalls: maps.Clone(b.sameCalls), NativeFailures: b.nativeFailures,
+		Thrashing: maps.Clone(r.memory.thrashing), LastID: r.ids.last, Malformed: p.malformed, PlanOpen: r.plan.open, Plan: r.plan.steps, Done: r.plan.done,
 		Called: r.choice.called, Asked: r.choice.sent, NoChoice: r.choice.refused, Final: r.ending.final, Insisted: r.ending.insisted,
 	}}
+	for i := range c.Added {
+		c.Added[i].Results = slices.Clone(c.Added[i].Results)
+	}
 	for i, call := range p.calls {
 		if e := p.bad[i]; e != nil {
 			if c.Refused == nil {

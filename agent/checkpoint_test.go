@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,13 +51,14 @@ func TestContinueAsksTheSame(t *testing.T) {
 			}
 			history := []agent.Message{{Role: agent.RoleUser, Text: "Before?", Turn: 1}, {Role: agent.RoleAssistant, Text: "I call.", Turn: 1, Calls: []tool.Call{{ID: "call_0", Tool: "short", Args: json.RawMessage(`{"text":"0"}`), Turn: 1}}}} // without a result
 			var steps [][]byte
+			var kept []agent.Checkpoint
 			var asked []int // requests before each step
 			var ran []int   // calls before each step
 			m, tools := replay.New(c.replies...), newTools()
 			cfg := config(c.change)
 			cfg.Checkpoint = func(_ context.Context, s agent.Checkpoint) error {
 				b, err := json.Marshal(s)
-				steps, asked, ran = append(steps, b), append(asked, len(m.Requests())), append(ran, len(tools.calls))
+				kept, steps, asked, ran = append(kept, s), append(steps, b), append(asked, len(m.Requests())), append(ran, len(tools.calls))
 				return err
 			}
 			want, _ := must(t, cfg, m, tools, history, "Now?")
@@ -64,6 +66,9 @@ func TestContinueAsksTheSame(t *testing.T) {
 				t.Fatalf("%d steps", len(steps))
 			}
 			for at := range steps {
+				if b, err := json.Marshal(kept[at]); err != nil || !bytes.Equal(b, steps[at]) {
+					t.Errorf("step %d has changed: %v\n%s\nwas\n%s", at+1, err, b, steps[at])
+				}
 				var before []agent.Checkpoint
 				for _, b := range steps[:at+1] {
 					var s agent.Checkpoint

@@ -168,23 +168,20 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 		s.Told = append(s.Told, id)
 	}
 	l.waits = nil
-	body, err := json.Marshal(s) // now: the turn goes on with what is in it
-	if err != nil {
-		return err
-	}
 	due := agent.Pending(c.Added)
 	if len(due) == 0 || slices.ContainsFunc(due, func(c tool.Call) bool { return !t.s.repeats(c.Tool) }) {
-		return l.store(ctx, s, body)
+		return l.store(ctx, s)
 	}
+	s.Calls = slices.Clone(s.Calls) // the turn's end may change them
 	l.mu.Lock()
 	l.waits, l.holds = s, true
 	l.mu.Unlock()
-	l.later(ctx, s, body)
+	l.later(ctx, s)
 	return nil
 }
 
 // later stores a step that still waits in a moment.
-func (l *lasting) later(ctx context.Context, s *step, body []byte) {
+func (l *lasting) later(ctx context.Context, s *step) {
 	time.AfterFunc(waitFor, func() {
 		l.storing.Lock()
 		defer l.storing.Unlock()
@@ -192,14 +189,18 @@ func (l *lasting) later(ctx context.Context, s *step, body []byte) {
 		if l.waits != s || ctx.Err() != nil {
 			return
 		}
-		if err := l.store(ctx, s, body); err != nil && !errors.Is(err, store.ErrFenced) {
-			l.later(ctx, s, body)
+		if err := l.store(ctx, s); err != nil && !errors.Is(err, store.ErrFenced) {
+			l.later(ctx, s)
 		}
 	})
 }
 
 // store stores a step, and shows what waits for it.
-func (l *lasting) store(ctx context.Context, s *step, body []byte) (err error) {
+func (l *lasting) store(ctx context.Context, s *step) error {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
 	for began := time.Now(); ; time.Sleep(retryEvery) {
 		err = l.t.s.Store.Step(ctx, l.Turn, len(l.Steps)+1, body)
 		if !l.shared() || !errors.Is(err, archive.ErrUnreachable) || ctx.Err() != nil || time.Since(began) > retryFor {

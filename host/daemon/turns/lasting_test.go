@@ -59,7 +59,7 @@ func TestAPanicLater(t *testing.T) {
 	said := make(logged, 10)
 	l := &lasting{Run: &store.Run{}, t: &turn{s: &Service{Config: Config{Logger: hclog.New(&hclog.LoggerOptions{Output: said})}}}} // without a store
 	l.waits = &step{}
-	l.later(t.Context(), l.waits, nil)
+	l.later(t.Context(), l.waits)
 	if line := <-said; !strings.Contains(line, "a turn panicked") {
 		t.Error(line)
 	}
