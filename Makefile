@@ -15,14 +15,16 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # The race detector needs a C compiler. It leaves out what reads and compiles
 # modules, where no goroutines meet: under it the smallest Go guest takes 21 seconds
 # to compile instead of 2, and each start of a host in a test takes three times as long.
-# It leaves out SQLite too, which is C translated to Go with memory of its own.
+# It leaves out SQLite too, which is C translated to Go with memory of its own, and two
+# that compute and share nothing: packing (package gzip around it is watched), and the
+# JSON Schema library, which compiles 40 schemas whenever a program starts.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
 # the linker may take that copy for all, and then races are seen where none are.
 # VALIDATOR has such code, by its sync.Map. It is compiled without inlining: then its locks
 # and atomics are calls, which the race detector sees, and of two copies of generic code
 # the linker takes the larger, which is a watched one, or the same code.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
-TRANSLATED = modernc.org/sqlite/lib
+OTHERS = modernc.org/sqlite/lib compress/flate github.com/santhosh-tekuri/jsonschema/v6
 # Thousands of generated types: half of the time in which they compile is inlining, and a
 # request is as fast without it.
 GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/live github.com/openai/openai-go/v3/realtime github.com/openai/openai-go/v3/responses
@@ -38,7 +40,7 @@ LIGHT = -toolexec='env GOGC=400 GOMEMLIMIT=2GiB'
 SMALL = -gcflags=all=-dwarf=false $(GENERATED:%='-gcflags=%=-l -dwarf=false')
 
 RACE := $(if $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo yes), \
-  -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(TRANSLATED:%='-gcflags=%=-race=false -dwarf=false') \
+  -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(OTHERS:%='-gcflags=%=-race=false -dwarf=false') \
   $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false') \
   '-gcflags=$(VALIDATOR)=-race=false -l -dwarf=false')
 
