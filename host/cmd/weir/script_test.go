@@ -43,7 +43,8 @@ func TestScripts(t *testing.T) {
 	models := modelServer(t)
 	var plain, chosen string
 	if raced {
-		plain, chosen = unwatched(t), choosing(t)
+		plain = unwatched(t)
+		chosen = choosing(t, plain)
 	}
 	p := testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -94,7 +95,7 @@ func meeting(folder string) bool {
 
 // choosing returns a folder with a weir that starts the watched one for the commands
 // in which goroutines meet, and the other for the rest.
-func choosing(t *testing.T) string {
+func choosing(t *testing.T, plain string) string {
 	t.Helper()
 	watched, err := exec.LookPath("weir")
 	if err != nil {
@@ -105,7 +106,7 @@ for arg; do
 	case "$arg" in serve|ask|chat) exec '%s' "$@";; esac
 done
 exec '%s/weir' "$@"
-`, watched, unwatched(t))
+`, watched, plain)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "weir"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
