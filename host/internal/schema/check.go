@@ -26,15 +26,14 @@ const maxLeaves = 64
 // Check returns the faults of the arguments, one short sentence each, without an end
 // mark; none if they fit. Numbers in args must have been decoded as json.Number.
 func (s *Schema) Check(args any) (faults []tool.Text) {
-	misfit := []tool.Text{tool.Textf("the arguments do not fit the tool's parameters")}
 	defer func() {
 		if recover() != nil { // a panic of the library ends this call alone
-			faults = misfit
+			faults = misfits()
 		}
 	}()
 	r := s.load()
 	if r == nil {
-		return misfit
+		return misfits()
 	}
 	if r.flat.fits(args) {
 		return nil
@@ -47,7 +46,7 @@ func (s *Schema) Check(args any) (faults []tool.Text) {
 	found := c.undeclared(r.closed)
 	if work > maxDetail {
 		if r.misfit.Validate(args) == nil {
-			found = append(found, misfit...)
+			found = append(found, misfits()...)
 		}
 		return found[:min(len(found), maxFaults)]
 	}
@@ -59,9 +58,14 @@ func (s *Schema) Check(args any) (faults []tool.Text) {
 			found = append(found, c.faults(leaf)...)
 		}
 	case err != nil:
-		return misfit
+		return misfits()
 	}
 	return distinct(found)
+}
+
+// misfits returns the fault of arguments of which no more is known.
+func misfits() []tool.Text {
+	return []tool.Text{tool.Textf("the arguments do not fit the tool's parameters")}
 }
 
 // distinct returns the first faults, each once.

@@ -10,11 +10,13 @@ import (
 type flat struct {
 	types    map[string]string // of the arguments
 	required []string
+	open     bool // other arguments may be of any type
 }
 
 // flatten returns the flat form of a schema, or nil if it has any other keyword.
 func flatten(object map[string]any) *flat {
-	f := &flat{types: map[string]string{}}
+	others, ruled := object["additionalProperties"]
+	f := &flat{types: map[string]string{}, open: others == true || !ruled && object["properties"] == nil}
 	for key, v := range object {
 		switch key {
 		case "type", "title", "description": // compile has checked the type
@@ -77,14 +79,15 @@ func (f *flat) fits(args any) bool {
 		}
 	}
 	for name, v := range object {
-		fits := false
+		t, ok := f.types[name]
+		free, fits := !ok && f.open, false
 		switch v := v.(type) {
 		case string:
-			fits = f.types[name] == "string"
+			fits = free || t == "string"
 		case bool:
-			fits = f.types[name] == "boolean"
-		case json.Number:
-			fits = f.types[name] == "number" || f.types[name] == "integer" && !strings.ContainsAny(string(v), ".eE")
+			fits = free || t == "boolean"
+		case json.Number: // an argument of any type may be a number that is too long
+			fits = t == "number" || t == "integer" && !strings.ContainsAny(string(v), ".eE")
 		}
 		if !fits {
 			return false
