@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -292,10 +291,7 @@ func write(at string, data []byte) error {
 	if err == nil {
 		err = os.WriteFile(at, data, 0o644)
 	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
+	return msg.Reason(err)
 }
 
 // empty removes the files of the previous case, but not the folder: the plugin's

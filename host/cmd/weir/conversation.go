@@ -14,7 +14,6 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/sdk/tool"
@@ -248,7 +247,7 @@ func (c *cli) exportQuery(format string, archives bool, locale string) (url.Valu
 func (c *cli) downloadTo(ctx context.Context, cl *session, path, file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", file, config.Reason(err))
+		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", file, msg.Reason(err))
 	}
 	err = errors.Join(c.download(ctx, cl, path, f), f.Close())
 	if err != nil {

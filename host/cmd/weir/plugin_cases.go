@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugintest"
@@ -72,7 +72,7 @@ func (c *cli) pluginTest(cmd *cobra.Command, path string, t *testRun) error {
 	}
 	if t.junit != "" {
 		if err := plugincmd.WriteJUnit(t.junit, r); err != nil {
-			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, config.Reason(err))
+			return usagef("give a file that can be written", "the report %s cannot be written: %s", t.junit, msg.Reason(err))
 		}
 	}
 	if !c.AsJSON(r) {

@@ -185,7 +185,7 @@ func Announce(p config.Paths, at client.Address) error {
 	if err := os.WriteFile(p.Address, b, 0o600); err != nil {
 		_ = os.Remove(p.Address)
 		return msg.Errorf("the address file %s cannot be written (%s): other weir commands will not find this daemon; free some space or check the folder's permissions, and start it again",
-			p.Address, config.Reason(err))
+			p.Address, msg.Reason(err))
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func tables() []sqlite.Schema {
 }
 
 func unwritable(hint, file string, err error) error {
-	return msg.Problemf(msg.Storage, hint, "%s cannot be written: %s", file, config.Reason(err))
+	return msg.Problemf(msg.Storage, hint, "%s cannot be written: %s", file, msg.Reason(err))
 }
 
 // writeFile writes the backup and returns the names that it cannot hold.

@@ -45,7 +45,7 @@ func Restore(ctx context.Context, source config.Source, p config.Paths, file str
 	}
 	temp, err := os.MkdirTemp(p.Data, config.RestorePrefix)
 	if err != nil {
-		return info, "", msg.Problemf(msg.Storage, config.Elsewhere, "the data folder %s cannot be written: %s", p.Data, config.Reason(err))
+		return info, "", msg.Problemf(msg.Storage, config.Elsewhere, "the data folder %s cannot be written: %s", p.Data, msg.Reason(err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	info, names, err := unpack(ctx, file, temp)
@@ -97,7 +97,7 @@ func endScripts(ctx context.Context, file string) (err error) {
 func content(data string) ([]string, error) {
 	entries, err := os.ReadDir(data)
 	if err != nil {
-		return nil, msg.Problemf(msg.Storage, "check its permissions", "the data folder %s cannot be read: %s", data, config.Reason(err))
+		return nil, msg.Problemf(msg.Storage, "check its permissions", "the data folder %s cannot be read: %s", data, msg.Reason(err))
 	}
 	var out []string
 	for _, e := range entries {
@@ -116,7 +116,7 @@ func unpack(ctx context.Context, file, dir string) (info Info, names []string, e
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return info, nil, msg.Usagef("check the path", "%s cannot be read: %s", file, config.Reason(err))
+		return info, nil, msg.Usagef("check the path", "%s cannot be read: %s", file, msg.Reason(err))
 	}
 	defer f.Close()
 	gz, err := gzip.NewReader(f)
@@ -155,7 +155,7 @@ func unpack(ctx context.Context, file, dir string) (info Info, names []string, e
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				return info, nil, damaged(err)
 			}
-			return info, nil, msg.Problemf(msg.Storage, config.Elsewhere, "the data folder cannot be written: %s", config.Reason(err))
+			return info, nil, msg.Problemf(msg.Storage, config.Elsewhere, "the data folder cannot be written: %s", msg.Reason(err))
 		}
 		if !slices.Contains(names, top) {
 			names = append(names, top)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -94,8 +95,5 @@ func removeError(path string, err error, removed []string) error {
 	if len(removed) > 0 {
 		done = tool.Textf("the plugin is forgotten, and these files are deleted: %s", strings.Join(removed, ", "))
 	}
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		err = pe.Err
-	}
-	return &plugin.Error{Code: plugin.CodeInvalid, Msg: tool.Textf("%s cannot be deleted: %s; %s", path, err, done), Hint: tool.Textf("delete the rest yourself")}
+	return &plugin.Error{Code: plugin.CodeInvalid, Msg: tool.Textf("%s cannot be deleted: %s; %s", path, msg.Reason(err), done), Hint: tool.Textf("delete the rest yourself")}
 }

@@ -174,17 +174,17 @@ func (p Paths) EnsureToken() (string, error) {
 		return t, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", StorageProblem("make it a file that you may read, or remove it and a new one is made", "the token in %s cannot be read: %s", p.Token, Reason(err))
+		return "", StorageProblem("make it a file that you may read, or remove it and a new one is made", "the token in %s cannot be read: %s", p.Token, msg.Reason(err))
 	}
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
-		return "", StorageProblem(Elsewhere, "the data folder %s cannot be made: %s", p.Data, Reason(err))
+		return "", StorageProblem(Elsewhere, "the data folder %s cannot be made: %s", p.Data, msg.Reason(err))
 	}
 	var raw [24]byte
 	_, _ = rand.Read(raw[:]) // never fails: a failure ends the process
 	t := base64.RawURLEncoding.EncodeToString(raw[:])
 	if err := os.WriteFile(p.Token, []byte(t+"\n"), 0o600); err != nil {
 		_ = os.Remove(p.Token) // an incomplete file would be read as a token
-		return "", StorageProblem(Elsewhere, "the token %s cannot be written: %s", p.Token, Reason(err))
+		return "", StorageProblem(Elsewhere, "the token %s cannot be written: %s", p.Token, msg.Reason(err))
 	}
 	return t, nil
 }
@@ -195,14 +195,6 @@ const Elsewhere = "free some space, check the folder's permissions, or give anot
 // StorageProblem returns an error about the data folder, with the code "storage".
 func StorageProblem(hint, format string, args ...any) error {
 	return &api.Problem{Code: "storage", Msg: tool.Textf(format, args...), Hint: tool.Text{Format: hint}}
-}
-
-// Reason returns the error of the system without the path, which the message has.
-func Reason(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // OpenProblem adds a fix to the error of an archive that cannot be opened, if there is one.

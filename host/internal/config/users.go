@@ -125,7 +125,7 @@ func digestTokens(s *Settings, config string) {
 			}
 			text, err := os.ReadFile(u.TokenFile)
 			if err != nil {
-				u.reason = tool.Textf("the file %s cannot be read: %s", u.TokenFile, Reason(err))
+				u.reason = tool.Textf("the file %s cannot be read: %s", u.TokenFile, msg.Reason(err))
 			}
 			given = string(text)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/internal/toolmeta"
 	"github.com/weirhost/weir/host/internal/watch"
@@ -64,7 +65,7 @@ func (e *exam) folder(area, path string) bool {
 		e.add(area, OK, "", "%s does not exist yet; it is made when it is needed", path)
 		return false
 	case err != nil:
-		e.add(area, Fail, "check the permissions of the folders above it", "%s cannot be read: %s", path, config.Reason(err))
+		e.add(area, Fail, "check the permissions of the folders above it", "%s cannot be read: %s", path, msg.Reason(err))
 		return false
 	case !st.IsDir():
 		e.add(area, Fail, "move the file away, or give another folder with --data", "%s is no folder", path)
@@ -150,7 +151,7 @@ func (e *exam) pluginFolder(area string, f config.FolderSettings) {
 	case errors.Is(err, fs.ErrNotExist):
 		e.addFix(area, Fail, tool.Textf("make it, or correct [[plugins.folder]] in %s", e.Paths.Config), "the plugin folder %s does not exist", f.Path)
 	case err != nil:
-		e.add(area, Fail, "let the user that runs weir read it", "the plugin folder %s cannot be read: %s", f.Path, config.Reason(err))
+		e.add(area, Fail, "let the user that runs weir read it", "the plugin folder %s cannot be read: %s", f.Path, msg.Reason(err))
 	default:
 		e.add(area, OK, "", "%s (trust %s): %d entries", f.Path, f.Trust, len(entries))
 		e.private(area, f.Path, 0o022, Warn, "others may put plugins into %s", "chmod go-w")

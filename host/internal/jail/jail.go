@@ -96,7 +96,7 @@ func check(mounts []Mount) error {
 }
 
 func (m Mount) unopened(err error) error {
-	return msg.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, cause(err))
+	return msg.Errorf("mount %s: cannot open the folder %s: %w", m.Guest, m.Host, msg.Reason(err))
 }
 
 // check refuses guest paths that two parties could read differently.
@@ -145,12 +145,4 @@ func (j *Jail) Close() error {
 	}
 	j.roots, j.mounts = nil, nil
 	return errors.Join(errs...)
-}
-
-// cause drops the operation and the path that the caller names itself.
-func cause(err error) error {
-	if pe, ok := errors.AsType[*os.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }

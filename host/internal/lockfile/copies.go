@@ -2,7 +2,6 @@ package lockfile
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 // error is an *Error.
 func (s Store) AddCopy(digest string, files map[string][]byte, source string) (string, error) {
 	if err := s.addCopy(digest, files); err != nil {
-		return "", &Error{tool.Textf("no copy can be kept in %s: %s", s.Copies, cause(err)), tool.Textf("free some space, or let the user that runs weir write there")}
+		return "", &Error{tool.Textf("no copy can be kept in %s: %s", s.Copies, msg.Reason(err)), tool.Textf("free some space, or let the user that runs weir write there")}
 	}
 	return digest + "/" + source, nil
 }
@@ -164,15 +163,4 @@ func syncDir(dir string) error {
 		return err
 	}
 	return cmp.Or(d.Sync(), d.Close())
-}
-
-// cause returns the cause of err without the path, which the caller names.
-func cause(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	if le, ok := errors.AsType[*os.LinkError](err); ok {
-		return le.Err
-	}
-	return err
 }

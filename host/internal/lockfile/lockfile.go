@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -195,7 +196,7 @@ func (s Store) Load() (*Lock, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Lock{Schema: Schema, Plugins: map[string]*Entry{}}, nil
 	case err != nil:
-		return nil, &Error{tool.Textf("%s cannot be read: %s", s.File, cause(err)), tool.Textf("let the user that runs weir read it")}
+		return nil, &Error{tool.Textf("%s cannot be read: %s", s.File, msg.Reason(err)), tool.Textf("let the user that runs weir read it")}
 	}
 	return s.Decode(text)
 }
@@ -285,7 +286,7 @@ func (s Store) Save(l *Lock) error {
 		err = replaceFile(s.File, text)
 	}
 	if err != nil {
-		return &Error{tool.Textf("%s cannot be written: %s", s.File, cause(err)), tool.Textf("free some space, or let the user that runs weir write there")}
+		return &Error{tool.Textf("%s cannot be written: %s", s.File, msg.Reason(err)), tool.Textf("free some space, or let the user that runs weir write there")}
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (m Client) WriteEntry(e Entry, file string) (path string, changed bool, bac
 	old, err := os.ReadFile(file)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
-		return file, false, "", msg.Usagef("check its permissions", "%s cannot be read: %s", file, config.Reason(err))
+		return file, false, "", msg.Usagef("check its permissions", "%s cannot be read: %s", file, msg.Reason(err))
 	}
 	value, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
@@ -155,7 +155,7 @@ func (m Client) WriteEntry(e Entry, file string) (path string, changed bool, bac
 	if !missing {
 		backup = file + "." + time.Now().Format("20060102T150405.000") + ".bak"
 		if err := os.WriteFile(backup, old, 0o600); err != nil {
-			return file, false, "", msg.Usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be copied to %s: %s", file, backup, config.Reason(err))
+			return file, false, "", msg.Usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be copied to %s: %s", file, backup, msg.Reason(err))
 		}
 	}
 	allowed := os.FileMode(0o777)
@@ -163,7 +163,7 @@ func (m Client) WriteEntry(e Entry, file string) (path string, changed bool, bac
 		allowed = 0o700 // the file then contains the token
 	}
 	if err := config.ReplaceFile(file, text, allowed); err != nil {
-		return file, false, backup, msg.Usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, config.Reason(err))
+		return file, false, backup, msg.Usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, msg.Reason(err))
 	}
 	return file, true, backup, nil
 }

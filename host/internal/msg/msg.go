@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 
@@ -114,6 +115,18 @@ func (e *Error) Error() string { return e.Text.String() }
 
 // Unwrap returns the argument of %w, nil if there is none.
 func (e *Error) Unwrap() error { return e.err }
+
+// Reason returns what the system says of a file, without the operation and the path,
+// which the sentence around it names. Any other error is returned as it is.
+func Reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
+}
 
 // Of returns the sentence of an error. An error that has none is one Text without
 // arguments: its own English words.

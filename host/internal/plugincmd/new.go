@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/author"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
@@ -46,7 +45,7 @@ func notMade(dir string, err error) error {
 		return msg.Usagef(hint, "%s", e)
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return msg.Usagef(hint, "%s cannot be written: %s", dir, config.Reason(err))
+		return msg.Usagef(hint, "%s cannot be written: %s", dir, msg.Reason(err))
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/host/internal/atomicfile"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -55,7 +54,7 @@ func (c *Commands) Pack(ctx context.Context, path, out string, strip bool) error
 		}
 	}
 	if err := atomicfile.Write(out, ".weir-pack-*", 0o644, packed); err != nil { // a daemon may watch the folder
-		return msg.Usagef("give a file that can be written with -o", "%s cannot be written: %s", out, config.Reason(err))
+		return msg.Usagef("give a file that can be written with -o", "%s cannot be written: %s", out, msg.Reason(err))
 	}
 	sum := sha256.Sum256(packed)
 	r := packReport{File: out, Bytes: len(packed), SHA256: hex.EncodeToString(sum[:]), Name: p.Manifest.Name, Version: p.Manifest.Version, Tools: declaredNames(p)}

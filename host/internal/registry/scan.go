@@ -609,8 +609,5 @@ func unreadable(path string, what tool.Text, err error) Problem {
 // reason keeps an error's own words when they are ours, without the path that
 // the Problem names already.
 func reason(err error, what tool.Text) tool.Text {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return tool.Textf("%v: %v", what, pe.Err)
-	}
-	return tool.Textf("%v: %v", what, err)
+	return tool.Textf("%v: %v", what, msg.Reason(err))
 }
