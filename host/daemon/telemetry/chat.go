@@ -52,7 +52,7 @@ func (t Tracing) StartChat(ctx context.Context, p Peer, r agent.Request) (contex
 		attrs = append(attrs, keySeed.Int64(*v))
 	}
 	if t.Content {
-		attrs = append(attrs, keySystem.String(partsText([]spanPart{{Type: "text", Content: r.System}})), keyMessagesIn.String(messagesText(messagesIn(r.Messages))), keyStop.StringSlice(r.Stop))
+		attrs = append(attrs, keySystem.String(listText([]spanPart{{Type: "text", Content: r.System}})), keyMessagesIn.String(listText(messagesIn(r.Messages))), keyStop.StringSlice(r.Stop))
 	}
 	ctx, span := t.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	return ctx, &Chat{Tracing: t, span: span}
@@ -112,7 +112,7 @@ func (c *Chat) End() {
 			m.Parts = append(m.Parts, spanPart{Type: "text", Content: c.text.String()})
 		}
 		m.Parts = append(m.Parts, c.calls...)
-		c.span.SetAttributes(keyMessageOut.String(messagesText([]spanMessage{m})))
+		c.span.SetAttributes(keyMessageOut.String(listText([]spanMessage{m})))
 	}
 	c.span.End()
 }
@@ -143,17 +143,9 @@ func callPart(c tool.Call) spanPart {
 	return p
 }
 
-func partsText(parts []spanPart) string {
-	text, err := json.Marshal(parts)
-	if err != nil {
-		return "[]"
-	}
-	return string(text)
-}
-
 // oneMessage returns one message in the form of the conventions.
 func oneMessage(role, text string) string {
-	return messagesText([]spanMessage{textMessage(role, text)})
+	return listText([]spanMessage{textMessage(role, text)})
 }
 
 // A spanMessage is a message in the form of the conventions.
@@ -177,8 +169,8 @@ func textMessage(role, text string) spanMessage {
 	return spanMessage{Role: role, Parts: []spanPart{{Type: "text", Content: text}}}
 }
 
-// messagesText returns messages as JSON.
-func messagesText(all []spanMessage) string {
+// listText returns messages, or parts of one, as JSON.
+func listText[T any](all []T) string {
 	text, err := json.Marshal(all)
 	if err != nil { // only invalid raw arguments can cause this
 		return "[]"

@@ -95,7 +95,7 @@ func (q *askQueue) before(a, b *ask) bool {
 	return q.used[a.top] < q.used[b.top]
 }
 
-// topFolder returns what of a plugin's folder is fair to others: the first level below it.
+// topFolder returns the folder, or file, right below the plugin folder that p is in.
 func topFolder(p *registry.Plugin) string {
 	rel, err := filepath.Rel(p.Folder.Path, p.Source)
 	if err != nil {

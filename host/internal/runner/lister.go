@@ -33,9 +33,9 @@ const (
 	listsStored = 500
 )
 
-// A ToolLister asks plugins of a third party's ABI for their tools, and scripts for
-// what they export: with no permissions, once per module. It stores the answers next to the compiled modules.
-// It is safe for concurrent use.
+// A ToolLister asks plugins of a third party's ABI for their tools, and scripts for what
+// they export: once per module, and without permissions. It stores the answers next to the
+// compiled modules. It is safe for concurrent use.
 type ToolLister struct {
 	cfg     ListerConfig
 	dir     string // of the stored answers; empty: none
@@ -70,8 +70,8 @@ type ListerConfig struct {
 type listing struct {
 	done   chan struct{}
 	answer storedList // once done is closed
-	late   bool       // a scan did not wait for it, and the next ones do not either
-	failed bool       // an earlier call did, a while ago
+	late   bool       // a scan gave up waiting for it
+	failed bool       // an earlier call failed
 }
 
 // NewToolLister returns a ToolLister. It deletes old stored answers.
@@ -98,26 +98,30 @@ func (d *ToolLister) List(ctx context.Context, plugins []*registry.Plugin) []reg
 		}
 	}
 	for i, l := range listings {
-		select {
-		case <-l.done:
+		if d.await(ctx, l) {
 			out[i] = l.answer.description()
-			continue
-		default:
-		}
-		if out[i].Pending = d.isLate(l); out[i].Pending {
-			continue
-		}
-		select {
-		case <-l.done:
-			out[i] = l.answer.description()
-		case <-ctx.Done():
-			out[i] = registry.Description{Pending: d.abandon(l)}
-			if !out[i].Pending {
-				out[i] = l.answer.description()
-			}
+		} else {
+			out[i].Pending = true
 		}
 	}
 	return out
+}
+
+// await waits for a listing and reports whether it is done. It does not wait for one that
+// an earlier scan gave up: a plugin that hangs would delay each scan.
+func (d *ToolLister) await(ctx context.Context, l *listing) bool {
+	d.mu.Lock()
+	late := l.late
+	d.mu.Unlock()
+	if late {
+		return !d.abandon(l)
+	}
+	select {
+	case <-l.done:
+		return true
+	case <-ctx.Done():
+		return !d.abandon(l)
+	}
 }
 
 // CheckScript runs the top level of a plugin's script, for its author: in engines of
@@ -154,8 +158,8 @@ func (d *ToolLister) Forget(p *registry.Plugin) {
 	d.deleteStored(p.WasmSHA256)
 }
 
-// abandon notes that a scan does not wait for a listing: it then starts a scan of its
-// own when it is done. false: it is done.
+// abandon marks a listing that is not awaited: once done, it starts a scan of its own. It
+// returns false for one that is done already.
 func (d *ToolLister) abandon(l *listing) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,14 +170,6 @@ func (d *ToolLister) abandon(l *listing) bool {
 		l.late = true
 		return true
 	}
-}
-
-// isLate reports whether an earlier scan gave up waiting for a listing: one that hangs would
-// delay each.
-func (d *ToolLister) isLate(l *listing) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return l.late
 }
 
 // request returns the listing of a plugin, and starts a call if there is none.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,8 +189,8 @@ func (c Commands) Check(ctx context.Context, names ...string) (err error) {
 	return nil
 }
 
-// ends returns what two arguments name. A variable may have a URL, which the list of
-// processes does not show then.
+// ends returns the two places that arguments name. "${NAME}" is a variable with a URL: other
+// users cannot read it in the list of processes.
 func ends(names ...string) (a, b sqlite.Options, err error) {
 	var out [2]sqlite.Options
 	for i, name := range names {
@@ -216,10 +217,7 @@ func ends(names ...string) (a, b sqlite.Options, err error) {
 
 // print prints the tables of two stores, and reports whether they are the same.
 func (c Commands) print(a, b []sqlite.Table) (same bool) {
-	same = true
-	for i := range a {
-		same = same && a[i] == b[i]
-	}
+	same = slices.Equal(a, b)
 	if c.JSON {
 		c.Print(map[string]any{"same": same, "first": a, "second": b})
 		return same
