@@ -244,7 +244,7 @@ func (c *cli) printEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) {
 	if c.AsJSON(map[string]any{"client": m.Name, "file": file, "config": m.Document(e)}) {
 		return
 	}
-	c.errf("into %s, or with --write:\n", file)
+	c.errf("put this into %s, or let --write do it:\n", file)
 	c.Print(m.Document(e))
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
@@ -188,7 +189,7 @@ func (c *cli) orAll(names []string) string {
 func quotasText(list []api.QuotaState) string {
 	var out []string
 	for _, q := range list {
-		out = append(out, fmt.Sprintf("%s %.4g/%.4g", q.Name, q.Used, q.Limit))
+		out = append(out, q.Name+" "+usage.Amount(q.Used)+"/"+usage.Amount(q.Limit))
 	}
 	return term.OrDash(strings.Join(out, ", "))
 }
@@ -231,12 +232,12 @@ func (c *cli) tellUsage(u api.Usage) {
 					free = "-"
 				}
 				unit := orEmpty(" ", q.Unit, "")
-				fmt.Fprintf(w, "%s\t%.6g%s\t%.6g%s\t%s\n", q.Name, q.Used, unit, q.Limit, unit, free)
+				fmt.Fprintf(w, "%s\t%s%s\t%s%s\t%s\n", q.Name, usage.Amount(q.Used), unit, usage.Amount(q.Limit), unit, free)
 			}
 		})
 	}
 	if len(u.Days) == 0 {
-		c.outf("nothing was taken in these days\n")
+		c.outf("nothing was used in these days\n")
 		return
 	}
 	c.Table("DAY\tREQUESTS\tREFUSED\tPROMPT\tCOMPLETION\tCOST", func(w io.Writer) {

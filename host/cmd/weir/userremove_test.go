@@ -8,9 +8,18 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/term"
 )
+
+// Quotas are read as they are written in tools.toml.
+func TestQuotasText(t *testing.T) {
+	got := quotasText([]api.QuotaState{{Name: "tokens_per_day", Used: 1234567, Limit: 2e6}, {Name: "cost_per_day", Used: 0.1 + 0.2, Limit: 1.5}})
+	if want := "tokens_per_day 1234567/2000000, cost_per_day 0.3/1.5"; got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+}
 
 // The data of a removed user stays, and is reported, until it is purged: together with
 // the user, or later.

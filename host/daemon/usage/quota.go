@@ -1,9 +1,9 @@
 package usage
 
 import (
-	"fmt"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
@@ -129,9 +129,9 @@ func rejection(s api.QuotaState, now time.Time) *api.Problem {
 		p.Msg, p.Hint = tool.Text{Format: w.forbidden}, tool.Text{Format: "ask the operator if you need it"}
 		return p
 	}
-	args := []any{amount(s.Limit), amount(s.Used)}
+	args := []any{Amount(s.Limit), Amount(s.Used)}
 	if s.Name == CostPerDay {
-		args = []any{amount(s.Limit), s.Unit, amount(s.Used), s.Unit}
+		args = []any{Amount(s.Limit), s.Unit, Amount(s.Used), s.Unit}
 	}
 	p.Msg, p.Hint = tool.Text{Format: w.exhausted, Args: args}, tool.Text{Format: w.hint}
 	switch {
@@ -144,10 +144,5 @@ func rejection(s api.QuotaState, now time.Time) *api.Problem {
 	return p
 }
 
-// amount writes a number without needless digits.
-func amount(n float64) string {
-	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
-		return fmt.Sprintf("%d", int64(n))
-	}
-	return fmt.Sprintf("%.4g", n)
-}
+// Amount writes a number with at most six digits after the point, and never as 2e+05.
+func Amount(n float64) string { return strconv.FormatFloat(math.Round(n*1e6)/1e6, 'f', -1, 64) }

@@ -156,6 +156,14 @@ type ErrNotEmpty struct{ Dir string }
 
 func (e *ErrNotEmpty) Error() string { return e.Dir + " is there already and not empty" }
 
+// ErrUnwritable says that the new folder cannot be written.
+type ErrUnwritable struct {
+	Dir string
+	Err error
+}
+
+func (e *ErrUnwritable) Error() string { return e.Dir + " cannot be written: " + e.Err.Error() }
+
 // New writes a new tool into dir, which it makes; one that is there must be
 // empty. It returns the files' paths, sorted, those of the SDK left out.
 func New(dir string, s Spec) ([]string, error) {
@@ -175,16 +183,16 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 		return nil, &ErrNotEmpty{dir}
 	}
 	if err != nil && !os.IsNotExist(err) {
-		return nil, msg.Errorf("%s cannot be used: %w", dir, err)
+		return nil, &ErrUnwritable{dir, err}
 	}
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		to := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return nil, err
+			return nil, &ErrUnwritable{dir, err}
 		}
 		if err := os.WriteFile(to, files[name], 0o644); err != nil {
-			return nil, err
+			return nil, &ErrUnwritable{dir, err}
 		}
 	}
 	return names, nil

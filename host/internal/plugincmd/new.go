@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ func (c *Commands) Wrap(dir, name, module string) error {
 	dir = cmp.Or(dir, name)
 	files, err := author.FromModule(dir, name, module)
 	if err != nil {
-		return notMade(dir, err)
+		return notMade(err)
 	}
 	if c.AsJSON(map[string]any{"name": name, "from": module, "dir": dir, "files": files}) {
 		return nil
@@ -39,13 +38,13 @@ func (c *Commands) Wrap(dir, name, module string) error {
 }
 
 // notMade adds to the error about a folder that cannot hold a new tool what to do.
-func notMade(dir string, err error) error {
+func notMade(err error) error {
 	const hint = "name another folder with --dir"
 	if e, ok := errors.AsType[*author.ErrNotEmpty](err); ok {
 		return msg.Usagef(hint, "%s", e)
 	}
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return msg.Usagef(hint, "%s cannot be written: %s", dir, msg.Reason(err))
+	if e, ok := errors.AsType[*author.ErrUnwritable](err); ok {
+		return msg.Usagef(hint, "%s cannot be written: %s", e.Dir, msg.Reason(e.Err))
 	}
 	return err
 }
@@ -69,7 +68,7 @@ func (c *Commands) New(dir string, spec author.Spec) error {
 	dir = cmp.Or(dir, spec.Name)
 	files, err := author.New(dir, spec)
 	if err != nil {
-		return notMade(dir, err)
+		return notMade(err)
 	}
 	if c.AsJSON(map[string]any{"name": spec.Name, "lang": l.Name, "template": spec.Template, "dir": dir, "files": files}) {
 		return nil
