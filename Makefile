@@ -106,7 +106,7 @@ demo: plugins ## the whole story on this repository's files: no daemon, no netwo
 # Packages where nothing runs side by side, or whose tests are about guests: there is
 # nothing to watch, and they are several times as fast unwatched. rules_test.go holds
 # them to it.
-ALONE = . ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/internal/author ./host/internal/conform ./agent/internal/schematype ./host/daemon/web/... ./host/plugin ./host/plugintest/internal/generate ./sdk/js ./sdk/limit/internal/find ./host/internal/callargs ./host/internal/describe ./host/internal/jsonedit ./host/internal/jsonscan ./host/internal/linediff ./host/internal/lines ./host/internal/panics ./host/internal/sandbox/kernel ./host/internal/snippet ./host/internal/text ./host/internal/toolchain ./host/internal/tomlpos ./host/internal/version ./host/internal/wasmcheck ./host/internal/wasmtest
+ALONE = . ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/internal/author ./host/internal/conform ./agent/internal/schematype ./agent/internal/tokens ./host/daemon/web/... ./host/plugin ./host/plugintest/internal/generate ./sdk/js ./sdk/limit/internal/find ./host/internal/callargs ./host/internal/describe ./host/internal/jsonedit ./host/internal/jsonscan ./host/internal/linediff ./host/internal/lines ./host/internal/panics ./host/internal/sandbox/kernel ./host/internal/snippet ./host/internal/text ./host/internal/toolchain ./host/internal/tomlpos ./host/internal/version ./host/internal/wasmcheck ./host/internal/wasmtest
 
 # What of the watched packages is about guests alone: two engines, held to each other
 # call by call.

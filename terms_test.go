@@ -30,7 +30,7 @@ func TestChineseTerms(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (path == ".git" || path == "agent/testdata/samples" || path == "bin" || d.Name() == "node_modules" || d.Name() == "target"):
+		case d.IsDir() && (path == ".git" || path == "agent/internal/tokens/testdata/samples" || path == "bin" || d.Name() == "node_modules" || d.Name() == "target"):
 			return fs.SkipDir
 		case d.IsDir() || strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".md", ".toml", ".js", ".html", ".json", ".txt"}, filepath.Ext(path)):
 			return nil

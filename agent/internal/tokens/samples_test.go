@@ -1,4 +1,4 @@
-package agent
+package tokens_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/internal/prompt"
 )
 
@@ -54,7 +55,7 @@ func TestEstimateOfSamples(t *testing.T) {
 	count := realTokens(t)
 	for _, kind := range sampleKinds {
 		for i, text := range samples(t, kind) {
-			real, got := count(text), new(Estimator).Tokens(text)
+			real, got := count(text), new(agent.Estimator).Tokens(text)
 			off := float64(got)/float64(real) - 1
 			t.Logf("%s %d: %d characters, %d tokens, estimated %d (%+.0f %%)", kind, i+1, prompt.RuneCount(text), real, got, off*100)
 			if prompt.RuneCount(text) < 280 || math.Abs(off) > 0.20 {
@@ -71,7 +72,7 @@ func TestCalibratedEstimateOfSamples(t *testing.T) {
 	for _, kind := range sampleKinds {
 		all := samples(t, kind)
 		for held, text := range all {
-			var e Estimator
+			var e agent.Estimator
 			for i, other := range all {
 				if i != held {
 					e.Calibrate(e.Tokens(other), count(other))
