@@ -2,7 +2,6 @@ package main
 
 import (
 	"go/ast"
-	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,7 +55,7 @@ func problemsOf(file *ast.File) []string {
 				}
 			}
 		case *ast.CompositeLit:
-			if v.Type != nil && (slices.Contains(tellings, nameOf(v.Type)) || slices.Contains(tellings, types.ExprString(v.Type))) {
+			if slices.Contains(tellings, nameOf(v.Type)) || slices.Contains(tellings, qualified(v.Type)) {
 				for _, e := range v.Elts {
 					gather(e)
 				}
@@ -92,6 +91,14 @@ func nameOf(e ast.Expr) string {
 		return v.Name
 	case *ast.SelectorExpr:
 		return v.Sel.Name
+	}
+	return ""
+}
+
+// qualified is the name of another package's, with the package.
+func qualified(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		return nameOf(s.X) + "." + s.Sel.Name
 	}
 	return ""
 }
