@@ -25,9 +25,10 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # the linker takes the larger, which is a watched one, or the same code.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
 OTHERS = modernc.org/sqlite/lib compress/flate github.com/santhosh-tekuri/jsonschema/v6
-# Thousands of generated types: half of the time in which they compile is inlining, and a
-# request is as fast without it.
-GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/live github.com/openai/openai-go/v3/realtime github.com/openai/openai-go/v3/responses
+# Thousands of generated types, and the SQLite of plugins/database, which outside Wasm only
+# its tests run: half of the time in which they compile is inlining, and a request is as
+# fast without it.
+GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/live github.com/openai/openai-go/v3/realtime github.com/openai/openai-go/v3/responses github.com/ncruces/go-sqlite3-wasm/v6
 COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/frontend leb128 wasm/binary
 VALIDATOR = github.com/tetratelabs/wazero/internal/wasm
 

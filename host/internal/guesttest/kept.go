@@ -41,6 +41,7 @@ var (
 		"-gcflags=github.com/openai/openai-go/v3/live=-l -dwarf=false",
 		"-gcflags=github.com/openai/openai-go/v3/realtime=-l -dwarf=false",
 		"-gcflags=github.com/openai/openai-go/v3/responses=-l -dwarf=false",
+		"-gcflags=github.com/ncruces/go-sqlite3-wasm/v6=-l -dwarf=false",
 	}}
 )
 
