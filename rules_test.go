@@ -145,7 +145,7 @@ var levels = map[string]int{
 	"host/internal/plugincmd":        15,
 	"host/internal/scriptcmd":        15,
 	"host/internal/backup":           15,
-	"host/internal/mcpbridge":        15,
+	"host/internal/mcpbridge":        3,
 	"host/internal/doctor":           15,
 	"host/internal/modelcmd":         17,
 	"host/internal/storecmd":         17,

@@ -19,6 +19,19 @@ func WriteSynced(file, pattern string, mode os.FileMode, data []byte) error {
 	return write(file, pattern, mode, data, (*os.File).Sync)
 }
 
+// Replace is WriteSynced with those permissions of the old file that are in allowed. It
+// makes the file's folder.
+func Replace(file, pattern string, allowed os.FileMode, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o644)
+	if st, err := os.Stat(file); err == nil {
+		mode = st.Mode().Perm()
+	}
+	return WriteSynced(file, pattern, mode&allowed, data)
+}
+
 func write(file, pattern string, mode os.FileMode, data []byte, sync func(*os.File) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), pattern)
 	if err != nil {

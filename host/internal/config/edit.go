@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -56,19 +55,8 @@ func SetModel(text, name string, m ModelSettings) string {
 
 // WriteFile replaces a configuration file in one step. After a crash the file is the old
 // or the new one.
-func WriteFile(file, text string) error { return ReplaceFile(file, text, 0o777) }
-
-// ReplaceFile is WriteFile with only those permissions of the old file that are in
-// allowed.
-func ReplaceFile(file, text string, allowed os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	mode := os.FileMode(0o644)
-	if st, err := os.Stat(file); err == nil {
-		mode = st.Mode().Perm()
-	}
-	return atomicfile.WriteSynced(file, ".tools-*.toml", mode&allowed, []byte(text))
+func WriteFile(file, text string) error {
+	return atomicfile.Replace(file, ".tools-*.toml", 0o777, []byte(text))
 }
 
 // ReadForEdit returns a configuration file and its text. Without a file it is the

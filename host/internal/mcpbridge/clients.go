@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/atomicfile"
 	"github.com/weirhost/weir/host/internal/jsonedit"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
@@ -162,7 +162,7 @@ func (m Client) WriteEntry(e Entry, file string) (path string, changed bool, bac
 	if len(e.Headers) > 0 {
 		allowed = 0o700 // the file then contains the token
 	}
-	if err := config.ReplaceFile(file, text, allowed); err != nil {
+	if err := atomicfile.Replace(file, ".tools-*.json", allowed, []byte(text)); err != nil {
 		return file, false, backup, msg.Usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, msg.Reason(err))
 	}
 	return file, true, backup, nil
