@@ -85,7 +85,7 @@ func TestRejections(t *testing.T) {
 	}{
 		{api.QuotaState{Name: RequestsPerMinute, Used: 3, Limit: 3, Free: &later}, "quota exhausted: 3 requests per minute allowed, 3 used; try again at 12:00:30", "每分钟请求数的配额已用完：上限 3 次，已用 3 次；请于 12:00:30 后再试", 30 * time.Second},
 		{api.QuotaState{Name: ConcurrentTurns, Used: 2, Limit: 2}, "quota exhausted: 2 concurrent requests allowed, 2 running; wait until one of them ends, then try again", "同时进行的请求的配额已用完：上限 2 个，正在进行 2 个；等其中一个结束后再试", time.Second},
-		{api.QuotaState{Name: TokensPerDay, Used: 20, Limit: 10, Free: &later}, "quota exhausted: 10 tokens per day allowed, 20 used; try again at 2026-03-04 12:00:30, or ask the operator for a higher quota", "每日 token 的配额已用完：上限 10 个，已用 20 个；请于 2026-03-04 12:00:30 后再试，或请管理员提高配额", 30 * time.Second},
+		{api.QuotaState{Name: TokensPerDay, Used: 20, Limit: 10, Free: &later}, "quota exhausted: 10 tokens per day allowed, 20 used; try again at 2026-03-04 12:00:30, or ask the operator for a higher quota", "每日词元的配额已用完：上限 10 个，已用 20 个；请于 2026-03-04 12:00:30 后再试，或请管理员提高配额", 30 * time.Second},
 		{api.QuotaState{Name: CostPerDay, Used: 1.25, Limit: 1, Unit: "USD", Free: &later}, "quota exhausted: 1 USD per day allowed, 1.25 USD used; try again at 2026-03-04 12:00:30, or ask the operator for a higher quota", "每日费用的配额已用完：上限 1 USD，已用 1.25 USD；请于 2026-03-04 12:00:30 后再试，或请管理员提高配额", 30 * time.Second},
 		{api.QuotaState{Name: ArchiveBytes, Used: 9, Limit: 9}, "quota exhausted: 9 archived bytes allowed, 9 used; delete conversations or archives that you do not need", "存档空间的配额已用完：上限 9 字节，已用 9 字节；请删除不再需要的会话或存档", 0},
 		{api.QuotaState{Name: ArchiveBytes, Limit: -1}, "the quota allows no archived results; ask the operator if you need it", "配额不允许存档结果；如有需要，请联系管理员", 0},

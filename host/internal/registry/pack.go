@@ -2,6 +2,8 @@ package registry
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,7 +23,11 @@ import (
 func Check(path, version string) (*Plugin, []Problem) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, []Problem{unreadable(path, tool.Textf("the plugin cannot be read"), err)}
+		p := unreadable(path, tool.Textf("the plugin cannot be read"), err)
+		if errors.Is(err, fs.ErrNotExist) {
+			p.Fix = tool.Textf("name the folder of a plugin, or its .wasm file")
+		}
+		return nil, []Problem{p}
 	}
 	c := candidate{source: path, packed: true}
 	switch {

@@ -115,7 +115,7 @@ func TestPackRefuses(t *testing.T) {
 	}{
 		{"a fault of the manifest", inParts(t, "schema = 1\nname = \"A\"\n", wasm), "plugin.toml:1:1: the manifest declares no tool"},
 		{"a missing export", inParts(t, string(least("a", "b")), wasm), `does not export "b"`},
-		{"nothing", filepath.Join(t.TempDir(), "none"), "the plugin cannot be read: no such file or directory"},
+		{"nothing", filepath.Join(t.TempDir(), "none"), "the plugin cannot be read: no such file or directory; name the folder of a plugin, or its .wasm file"},
 		{"no manifest", t.TempDir(), "the folder holds no plugin.toml"},
 	}
 	packed := filepath.Join(t.TempDir(), "a.wasm")
