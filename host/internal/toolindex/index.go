@@ -149,7 +149,7 @@ type builder struct {
 	from, to int
 	counts   [][]count // of each tool
 	lengths  [][fields]float64
-	reader   int32   // one more for each tool that is read
+	nth      int32   // the number of the tool that is read, from 1
 	tool     []count // of that tool
 }
 
@@ -166,7 +166,7 @@ const newWords = 8
 // order, counts and lengths, each for its own tools; the words are its own.
 func newBuilder(x Index, counts [][]count, lengths [][fields]float64, from, to int) *builder {
 	x.lexicon = newLexicon(newWords * (to - from))
-	return &builder{x: &x, from: from, to: to, counts: counts, lengths: lengths, reader: 1}
+	return &builder{x: &x, from: from, to: to, counts: counts, lengths: lengths, nth: 1}
 }
 
 // read counts the words of the builder's tools.
@@ -225,8 +225,8 @@ func (b *builder) add(i int, f field, word string) {
 		return
 	}
 	term := &b.x.words[w.id]
-	if term.reader != b.reader {
-		term.reader, term.count = b.reader, int32(len(b.tool))
+	if term.nth != b.nth {
+		term.nth, term.count = b.nth, int32(len(b.tool))
 		b.tool = append(b.tool, count{id: w.id})
 	}
 	sum := &b.tool[term.count].in
@@ -251,7 +251,7 @@ func (b *builder) flush(i int) {
 		b.x.words[c.id].tools++
 	}
 	b.tool = b.tool[:0]
-	b.reader++
+	b.nth++
 }
 
 // word returns what is known about a word, with a term for it.

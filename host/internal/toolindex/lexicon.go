@@ -5,14 +5,14 @@ import "strings"
 // A word is a word as it is written, or a term: the stem of one, in which form words are
 // compared.
 type word struct {
-	text   string
-	id     int32 // the place of its term; negative: it is only a term so far
-	reader int32 // the number of the tool that had the term last, while tools are read
-	count  int32 // the place of the term's count in that tool
-	tools  int32 // how many tools have the term, or nearly
-	term   bool
-	stop   bool
-	plain  bool // a description has it
+	text  string
+	id    int32 // the place of its term; negative: it is only a term so far
+	nth   int32 // the number of the tool that had the term last, while tools are read
+	count int32 // the place of the term's count in that tool
+	tools int32 // how many tools have the term, or nearly
+	term  bool
+	stop  bool
+	plain bool // a description has it
 }
 
 // A lexicon holds words by their text.
