@@ -2,7 +2,6 @@
 package dotenv
 
 import (
-	"bufio"
 	"errors"
 	"io/fs"
 	"maps"
@@ -63,25 +62,23 @@ func readEnv(file string) (vars map[string]string, skipped tool.Text, err error)
 	if st.Mode().Perm()&0o077 != 0 {
 		return nil, tool.Textf("%s is not read: others may read it too; run `chmod 600 %s`", file, file), nil
 	}
-	f, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, skipped, err
 	}
-	defer f.Close()
 	vars = map[string]string{}
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(lines.Text()), "export "))
+	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\uFEFF"), "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "export "))
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, skipped, msg.Usagef("write NAME=value", "%s:%d: this line sets no variable", file, n)
+			return nil, skipped, msg.Usagef("write NAME=value", "%s:%d: this line sets no variable", file, i+1)
 		}
 		vars[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
 	}
-	return vars, skipped, lines.Err()
+	return vars, skipped, nil
 }
 
 // unquote removes the quotation marks around a value.
