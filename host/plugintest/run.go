@@ -135,7 +135,6 @@ func Run(ctx context.Context, path string, cfg Config) (Report, error) {
 		report.Problems = append(report.Problems, Problem{File: p.Source, Msg: why})
 		return report, nil
 	}
-	b.warm(ctx)
 	s := suite{cfg: cfg, bench: b, report: &report, manifest: p.Source}
 	err = s.run(ctx, casesOf(path))
 	report.Took = time.Since(began)
@@ -178,6 +177,9 @@ func (s *suite) run(ctx context.Context, paths []string) error {
 		f := readFile(path, s.bench.tools)
 		files = append(files, f)
 		s.report.Problems = append(s.report.Problems, f.problems...)
+	}
+	if s.cfg.FuzzCalls >= 0 || slices.ContainsFunc(files, func(f *file) bool { return len(f.problems) == 0 }) {
+		s.bench.warm(ctx)
 	}
 	for _, f := range files {
 		if len(f.problems) > 0 {
