@@ -56,7 +56,7 @@ type runStatements struct {
 func (s *Store) prepareRuns(ctx context.Context) error {
 	if !s.Shared() {
 		return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
-			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?)",
+			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ?",
 		})
 	}
@@ -110,12 +110,13 @@ func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) 
 	if s.Shared() {
 		ctx = sqlite.Merged(ctx, s.runs.guardStep, number, string(body))
 	}
-	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) (err error) {
-		if number == 1 && !s.Shared() { // the end of an earlier turn could not be stored
-			err = b.Run(s.runs.drop, turn)
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) error {
+		if s.Shared() {
+			return nil
 		}
-		if err == nil && !s.Shared() {
-			err = b.Run(s.runs.step, turn, number, string(body))
+		rows, err := b.Exec(s.runs.step, turn, number, string(body))
+		if err == nil && rows == 0 { // the end of an earlier turn could not be stored
+			err = errors.Join(b.Run(s.runs.drop, turn), b.Run(s.runs.step, turn, number, string(body)))
 		}
 		return err
 	}))

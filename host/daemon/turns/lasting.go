@@ -156,8 +156,11 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	}
 	l.storing.Lock()
 	defer l.storing.Unlock()
-	if w := l.waits; w != nil && c.From >= w.From {
-		c.From, c.Added = w.From, slices.Concat(w.Added[:c.From-w.From], c.Added)
+	if w := l.waits; w != nil {
+		w.timer.Stop()
+		if c.From >= w.From {
+			c.From, c.Added = w.From, slices.Concat(w.Added[:c.From-w.From], c.Added)
+		}
 	}
 	t := l.t
 	s := &step{Checkpoint: c, Calls: t.calls.Rows[l.calls:]}
@@ -182,7 +185,7 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 
 // later stores a step that still waits in a moment.
 func (l *lasting) later(ctx context.Context, s *step) {
-	time.AfterFunc(waitFor, func() {
+	s.timer = time.AfterFunc(waitFor, func() {
 		l.storing.Lock()
 		defer l.storing.Unlock()
 		defer l.t.s.recovered(new(api.ChatEnd), new(error))

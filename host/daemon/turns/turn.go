@@ -64,6 +64,7 @@ type step struct {
 	Calls   []store.Call         `json:"calls,omitempty"`
 	Results []api.ToolCallResult `json:"results,omitempty"`
 	Told    []string             `json:"told,omitempty"`
+	timer   *time.Timer          // of a step that waits
 }
 
 // A lasting is what a turn keeps in the database before its end: where daemons share that,
