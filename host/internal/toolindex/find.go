@@ -166,7 +166,7 @@ func (c *concept) add(x *Index, stem string, weight float64) {
 // than the word of the question.
 func (x *Index) rate(c *concept, proper bool) {
 	strength := 1.0
-	if weak[c.word] {
+	if weak()[c.word] {
 		strength = x.set.weak
 	}
 	most := math.Inf(1)

@@ -260,7 +260,7 @@ func (b *builder) word(text string) *word {
 	if b.x.words[i].id < 0 {
 		id := b.x.place(stem(b.x.words[i].text), false)
 		b.x.words[id].term = true
-		b.x.words[i].id, b.x.words[i].stop = id, stop[text]
+		b.x.words[i].id, b.x.words[i].stop = id, stop()[text]
 	}
 	return &b.x.words[i]
 }
@@ -362,7 +362,7 @@ func (b *builder) index() *Index {
 	x.near = newTrigrams(x.words)
 	x.synonyms = synonymTable()
 	x.names = newNameTable(x.tools, func(word string) bool {
-		return stop[word] || x.plain(word) || x.synonyms[stem(word)] != nil
+		return stop()[word] || x.plain(word) || x.synonyms[stem(word)] != nil
 	})
 	return x
 }

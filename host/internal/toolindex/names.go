@@ -131,12 +131,12 @@ func (t nameTable) mentions(query string) (list []mention, named, rest, all int)
 		case tools != nil:
 			named++
 			about := i > 0 && introduces(words[i-1].key) || i+n < len(words) && words[i+n].key == "tool"
-			m := mention{tools: t.asWritten(w.text, tools), word: n == 1 && stop[w.key]}
+			m := mention{tools: t.asWritten(w.text, tools), word: n == 1 && stop()[w.key]}
 			m.sure = n > 1 || w.marked || about || t.spelled(w.text, i, tools)
 			list = append(list, m)
 			i += n
 			continue
-		case !stop[w.key]:
+		case !stop()[w.key]:
 			rest++
 			list = append(list, mention{})
 		case w.key != "and":

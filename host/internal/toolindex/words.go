@@ -3,6 +3,7 @@ package toolindex
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -138,7 +139,7 @@ func wordEnd(text string, i int) int {
 
 // stop lists words that say nothing about a tool: grammar, politeness, greetings, and
 // what every request is about.
-var stop = wordSet(`a about above actually after again ain all almost alright already also always am amazing an and
+var stop = lazily(wordSet, `a about above actually after again ain all almost alright already also always am amazing an and
 any anybody anyone anything are aren as ask at aware away awesome aww be because been before being believe best better between both bye but by bit
 can cannot chat chatbot chatgpt cheers come could couldn currently day dear did didn do does doesn doing don done down during each either else
 enough especially etc even ever every everyone everything evening exactly excellent excited feel few fine for fine friend from further gpt give
@@ -156,6 +157,12 @@ terrific tired truly unbelievable
 bonjour bonsoir ciao danke gracias grazie hallo hola merci obrigado obrigada salut
 你好 您好 谢谢 多谢 再见 早上 上好 晚上 晚安 早安 好的 是的 请问 我想 想要 帮我 可以 怎么 什么 一个 一下 我们 你们 他们 这个 那个 哈哈 在吗 你是 是谁 么样 怎样 今天 天好 明天 昨天 后天 前天 现在 拜拜 回头 再聊 辛苦 没事 没关 客气 对不 不起 抱歉 高兴 认识 新年 快乐 好梦 聪明 厉害 太好 很好 真好 真棒 哈喽 嗨嗨 您们 怎样 在干 干嘛 过得 得怎`)
 
+// lazily returns what f makes of a text when it is first needed: most processes search for
+// no tools.
+func lazily[T any](f func(string) T, text string) func() T {
+	return sync.OnceValue(func() T { return f(text) })
+}
+
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(text) {
@@ -165,7 +172,7 @@ func wordSet(text string) map[string]bool {
 }
 
 // weak lists words that many questions have and that say little: they count half.
-var weak = wordSet(`access available best better common complete comprehensive content context create current data day describe detail detailed details
+var weak = lazily(wordSet, `access available best better common complete comprehensive content context create current data day describe detail detailed details
 different example experience explain explore fact feature features find first full generate get important include includes including info
 information latest list local main make method new number open option options order people person place popular process project provide question read real
 recent recommend recommendation recommendations related request return review search set shared show start step suggest suggestion suggestions support system
@@ -173,7 +180,7 @@ text time top type value various view way work world year years user users run p
 
 // smallTalk lists words that say nothing about a tool in a text that has no others and
 // asks for nothing: praise, thanks, moods, farewells, what people ask each other.
-var smallTalk = stemSet(`absolutely adorable afraid age agree agreed alive allright angry annoyed annoying anytime apologies apologize apology appreciate
+var smallTalk = lazily(stemSet, `absolutely adorable afraid age agree agreed alive allright angry annoyed annoying anytime apologies apologize apology appreciate
 appreciated asleep bad beautiful beer bless bloody born boy boyfriend brilliant bro brother buddy busy calm care careful charming chatting chill christmas clever coffee
 cold confused congrats congratulations correct crazy curious cute damn dear delighted delicious died disagree dream dreams drink dude dumb easter easy enjoy enjoyed
 exhausted fabulous fair family fantastic fault favorite favourite feelings feels fellas fellow folks fool forget forgive forgot fun funny genius gentleman girl
@@ -189,7 +196,7 @@ dia dias días encantado grazie grüezi guten hallo hei hej hola mañana merci m
 servus sim tack tak tardes tschüss tudo tutti vielen xin ça bạn`)
 
 // requests lists words with which a text asks for something where it begins with them.
-var requests = wordSet(`add analyse analyze append archive ask book build buy calculate call cancel change check choose clean click clone close combine compare compute
+var requests = lazily(wordSet, `add analyse analyze append archive ask book build buy calculate call cancel change check choose clean click clone close combine compare compute
 connect convert copy count create delete deploy describe detect determine disable discover download draw edit enable enter estimate evaluate examine execute explain
 explore export extract fetch fill filter find fix flip format gather generate get give identify import insert inspect install join kill launch list load locate look
 lookup make measure merge modify monitor move need open order organize parse pick plan play plot post predict prepare print process produce provide publish pull push
@@ -198,7 +205,7 @@ run save scan schedule scrape screenshot search select send set show simulate so
 take tell test track train transcribe transform translate turn undo unzip update upload use validate verify view visualise visualize watch write zip`)
 
 // requestPhrases are with what a text asks for something anywhere.
-var requestPhrases = wordLists(`please
+var requestPhrases = lazily(wordLists, `please
 can you
 could you
 would you
@@ -228,13 +235,13 @@ var chineseRequests = strings.Fields("请 帮 查 找 搜 给我 我要 我想 �
 
 // relations lists words that a description of something has, and sentences those that a
 // text has which says something about somebody.
-var relations, sentences = wordSet("about between by for from in near with"),
-	wordSet("am are be been did do does had has have he her him his i is it its me my our she that their them they this us was we were will you your")
+var relations, sentences = lazily(wordSet, "about between by for from in near with"),
+	lazily(wordSet, "am are be been did do does had has have he her him his i is it its me my our she that their them they this us was we were will you your")
 
 // asks reports whether words ask for something: they are a request or a question.
 func asks(words []string) bool {
-	return len(words) > 0 && requests[words[0]] ||
-		slices.ContainsFunc(requestPhrases, func(phrase []string) bool { return indexOf(words, phrase) >= 0 })
+	return len(words) > 0 && requests()[words[0]] ||
+		slices.ContainsFunc(requestPhrases(), func(phrase []string) bool { return indexOf(words, phrase) >= 0 })
 }
 
 // seeks reports whether a text asks for something, or describes what is looked for.
@@ -243,7 +250,7 @@ func seeks(query string) bool {
 	has := func(set map[string]bool) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return set[w] })
 	}
-	return asks(words) || has(relations) && !has(sentences) ||
+	return asks(words) || has(relations()) && !has(sentences()) ||
 		slices.ContainsFunc(chineseRequests, func(word string) bool { return strings.Contains(query, word) })
 }
 
@@ -267,7 +274,7 @@ func stemSet(words string) map[string]bool {
 }
 
 // phrases are what people say without asking for anything, where the words alone might.
-var phrases = wordLists(`meet you
+var phrases = lazily(wordLists, `meet you
 great job
 good job
 nice job
@@ -324,12 +331,12 @@ func wordLists(lines string) (out [][]string) {
 // telling returns the words of a question that say what it is about.
 func telling(query string) []string {
 	words := split(query)
-	for _, phrase := range phrases {
+	for _, phrase := range phrases() {
 		words = without(words, phrase)
 	}
 	smallTalks := !asks(words) && !areKeywords(query)
-	words = slices.DeleteFunc(words, func(w string) bool { return stop[w] || number(w) || particle(w) })
-	if smallTalks && !slices.ContainsFunc(words, func(w string) bool { return !smallTalk[stem(w)] }) {
+	words = slices.DeleteFunc(words, func(w string) bool { return stop()[w] || number(w) || particle(w) })
+	if smallTalks && !slices.ContainsFunc(words, func(w string) bool { return !smallTalk()[stem(w)] }) {
 		return nil
 	}
 	return words
@@ -343,7 +350,7 @@ func particle(word string) bool {
 // areKeywords reports whether a question is a few words that all say what it is about.
 func areKeywords(query string) bool {
 	words := split(query)
-	return len(words) <= maxKeywords && !slices.ContainsFunc(words, func(w string) bool { return stop[w] })
+	return len(words) <= maxKeywords && !slices.ContainsFunc(words, func(w string) bool { return stop()[w] })
 }
 
 // without removes a sequence of words.
