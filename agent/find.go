@@ -29,7 +29,7 @@ type finding struct {
 // name of one that a search needs.
 func (s *setup) finder() Finder {
 	f, ok := s.box.(Finder)
-	if !ok || slices.ContainsFunc(prompt.SearchSpecs(), func(own tool.Spec) bool { return prompt.HasTool(s.prompt.Tools, own.Name) }) {
+	if !ok || slices.ContainsFunc([]string{prompt.FindTool, prompt.DescribeTool, prompt.CallTool}, func(own string) bool { return prompt.HasTool(s.prompt.Tools, own) }) {
 		return nil
 	}
 	return f
