@@ -5,7 +5,6 @@ package export
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -98,7 +98,7 @@ func (m *markdown) message(msg agent.Message) {
 		}
 		for _, c := range msg.Calls {
 			m.printf("### %s: `%s`\n\n", m.in("Tool call"), mdCode(c.Tool))
-			m.fence("json", indented(c.Args))
+			m.fence("json", text.Indent(c.Args))
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (m *markdown) archives(ctx context.Context, db *store.Store, sc archive.Sco
 			first = false
 		}
 		m.printf("### `%s`: `%s`\n\n"+m.in("%s · %d characters · %d lines · sha256 `%s`")+"\n\n%s:\n\n", e.UUID, mdCode(e.Tool), mdTime(e.Created), e.Chars, e.Lines, e.SHA256, m.in("Arguments"))
-		m.fence("json", indented(e.Input))
+		m.fence("json", text.Indent(e.Input))
 		switch {
 		case e.Pruned:
 			m.printf("%s\n\n", m.in("Its text was pruned; a call with these arguments brings it again."))
@@ -155,14 +155,6 @@ func (m *markdown) fence(kind, text string) {
 	}
 	fence := strings.Repeat("`", longest+1)
 	m.printf("%s%s\n%s\n%s\n\n", fence, kind, strings.TrimSuffix(text, "\n"), fence)
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 func mdTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/internal/grant"
 	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/registry"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -66,12 +66,12 @@ func factsOf(p *registry.Plugin) []fact {
 		name := t.Spec.Name
 		out = append(out,
 			fact{kind: "tool", name: name, value: own(strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh))},
-			fact{kind: "schema", name: name, value: own(indented(t.Spec.Params) + indented(t.Spec.ParamsZh))},
+			fact{kind: "schema", name: name, value: own(text.Indent(t.Spec.Params) + text.Indent(t.Spec.ParamsZh))},
 			fact{kind: "limits", name: name, value: limitsText(t.Spec.Output)},
 			fact{kind: "conduct", name: name, value: conduct(t)})
 		if len(t.Spec.Examples) > 0 {
-			text, _ := json.Marshal(t.Spec.Examples)
-			out = append(out, fact{kind: "examples", name: name, value: own(indented(text))})
+			examples, _ := json.Marshal(t.Spec.Examples)
+			out = append(out, fact{kind: "examples", name: name, value: own(text.Indent(examples))})
 		}
 	}
 	return out
@@ -169,12 +169,4 @@ func (p *parts) addf(yes bool, format string, args ...any) {
 
 func (p parts) joined() tool.Text {
 	return tool.Textf(strings.TrimSuffix(strings.Repeat("%s, ", len(p)), ", "), p...)
-}
-
-func indented(text json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, text, "", "  ") != nil {
-		return string(text)
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode"
@@ -47,6 +48,15 @@ func JSON(v any) (string, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// Indent returns raw with two spaces for each level; unchanged if it is no JSON.
+func Indent(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // Join returns the clauses as one sentence; the zero Text for none.
