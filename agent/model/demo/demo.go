@@ -11,8 +11,8 @@ package demo
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/sdk/tool"
@@ -87,16 +87,9 @@ func usageOf(r agent.Request, reply string) agent.Usage {
 	return agent.Usage{Prompt: prompt, Completion: e.Tokens(reply)}
 }
 
-func pieces(s string) []string {
-	var out []string
-	for s != "" {
-		end := 0
-		for n := 0; n < chunkChars && end < len(s); n++ {
-			_, size := utf8.DecodeRuneInString(s[end:])
-			end += size
-		}
-		out = append(out, s[:end])
-		s = s[end:]
+func pieces(s string) (out []string) {
+	for piece := range slices.Chunk([]rune(s), chunkChars) {
+		out = append(out, string(piece))
 	}
 	return out
 }

@@ -11,9 +11,7 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/config"
-	"github.com/weirhost/weir/host/internal/linediff"
 	"github.com/weirhost/weir/host/internal/tomledit"
-	"github.com/weirhost/weir/sdk/tool"
 )
 
 // mostModelName bounds the name of a model, in characters.
@@ -37,16 +35,7 @@ func (a *App) AddModel(ctx context.Context, found provider.Found, body api.Model
 	if _, ok := before.Models[name]; ok || name == "demo" {
 		return out, api.Problemf(http.StatusConflict, "exists", "send another \"name\"", "a model named %q is configured already", name)
 	}
-	changes := tableOf(name, found, body)
-	after, err := edited(t, changes)
-	if err != nil {
-		return out, err
-	}
-	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: linediff.Of(t.text, after), Notes: []tool.Text{}}
-	if out.InForce, out.Restart, err = a.preview(t, after); err != nil || body.DryRun {
-		return out, err
-	}
-	return a.put(ctx, t, after, out)
+	return a.change(ctx, t, tableOf(name, found, body), body.DryRun)
 }
 
 // tableOf returns the keys of a model that was found. Its own key is the name of a variable.

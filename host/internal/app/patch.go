@@ -72,16 +72,18 @@ func (a *App) PatchSettings(ctx context.Context, match string, body api.Settings
 			return out, api.Problemf(http.StatusConflict, "no_table", "`weir model use` and `weir user add` make one", "%s has no table [%s]", t.file, strings.Join(table, "."))
 		}
 	}
+	return a.change(ctx, t, changes, body.DryRun)
+}
+
+// change writes changes and puts them in force; with dry it only says what they would do.
+func (a *App) change(ctx context.Context, t tools, changes []tomledit.Change, dry bool) (out api.SettingsPatched, err error) {
 	after, err := edited(t, changes)
 	if err != nil {
 		return out, err
 	}
 	out = api.SettingsPatched{File: t.file, ETag: tag(after), Diff: linediff.Of(t.text, after), Notes: []tool.Text{}}
-	if out.InForce, out.Restart, err = a.preview(t, after); err != nil {
+	if out.InForce, out.Restart, err = a.preview(t, after); err != nil || dry || after == t.text {
 		return out, err
-	}
-	if body.DryRun || after == t.text {
-		return out, nil
 	}
 	return a.put(ctx, t, after, out)
 }

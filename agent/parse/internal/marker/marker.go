@@ -5,6 +5,7 @@ package marker
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -156,13 +157,9 @@ const comment = "!--"
 // markerWords are all words that a marker may have, sorted.
 var markerWords = func() []string {
 	words := slices.Concat(paramWords, plainJunk, tagNamespaces, collapsed, tokenNamespaces, []string{"invoke", "function", "channel", "turn"})
-	for w := range openWords {
-		words = append(words, w)
-	}
+	words = slices.AppendSeq(words, maps.Keys(openWords))
 	for _, m := range []map[string]bool{closeWords, sepWords, thinkWords, thinkEnds} {
-		for w := range m {
-			words = append(words, w)
-		}
+		words = slices.AppendSeq(words, maps.Keys(m))
 	}
 	slices.Sort(words)
 	return words
@@ -189,9 +186,7 @@ var RecipientForms = []string{"commentary to=", "assistantcommentary to=", "to=f
 // they are nothing without the rest of a call.
 func Marks() (words, square []string) {
 	words = []string{"invoke", "|invoke", "function", "|function_calls", "functionname", "invokename"}
-	for w := range openWords {
-		words = append(words, w)
-	}
+	words = slices.AppendSeq(words, maps.Keys(openWords))
 	for _, m := range []map[string]bool{closeWords, sepWords, thinkWords, thinkEnds} {
 		for w := range m {
 			words = append(words, strings.TrimPrefix(strings.Replace(w, "|/", "|", 1), "/"))

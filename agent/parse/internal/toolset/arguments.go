@@ -27,26 +27,21 @@ func (i *Tool) Arguments(r Reading) (args value.Node, ok bool) {
 	case value.None, value.Null:
 		return value.Node{Kind: value.Object}, true
 	case value.Object:
+		ok = true
 		if r.Sole && !i.Fits(args.Keys) {
 			args, ok = i.positional([]value.Node{args}, value.Node{})
-			if !ok {
-				return value.Node{}, false
-			}
 		}
 	case value.Array:
 		if len(args.Items) == 1 && args.Items[0].Kind == value.Object && i.Fits(args.Items[0].Keys) && !r.Loose {
-			args = args.Items[0]
-			break
-		}
-		args, ok = i.positional(args.Items, r.Named)
-		if !ok {
-			return value.Node{}, false
+			args, ok = args.Items[0], true
+		} else {
+			args, ok = i.positional(args.Items, r.Named)
 		}
 	default:
 		args, ok = i.positional([]value.Node{args}, value.Node{})
-		if !ok {
-			return value.Node{}, false
-		}
+	}
+	if !ok {
+		return value.Node{}, false
 	}
 	return i.coerce(args, r.Loose), true
 }

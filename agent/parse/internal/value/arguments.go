@@ -81,12 +81,10 @@ func (v *Reader) Tuple() (name string, r Arguments, ok bool) {
 
 // Keywords reads key=value, key=value, as between the brackets of a call.
 func Keywords(text string) (Node, bool) {
-	text = "(" + text + ")"
-	s := Scanner{Names: NoNames{}}
-	if st := s.Run([]byte(text), true); st != lex.Done || s.Pos != len(text) {
+	v, ok := readerOf("(" + text + ")")
+	if !ok {
 		return Node{}, false
 	}
-	v := Reader{Text: text, Spans: s.Spans}
 	args, ok := v.Call()
 	return args.Args, ok && args.Args.Kind == Object && len(args.Args.Keys) > 0 && !args.Sole
 }

@@ -15,13 +15,19 @@ func Parse(text string) (Node, bool) {
 	if text == "" || text[0] != '{' && text[0] != '[' && text[0] != '(' {
 		return Node{}, false
 	}
-	s := Scanner{Names: NoNames{}}
-	if st := s.Run([]byte(text), true); st != lex.Done || s.Pos != len(text) {
+	v, ok := readerOf(text)
+	if !ok {
 		return Node{}, false
 	}
-	v := Reader{Text: text, Spans: s.Spans}
 	n := v.Value()
 	return n, !v.Bad
+}
+
+// readerOf returns a Reader of a text that is one item, whole.
+func readerOf(text string) (Reader, bool) {
+	s := Scanner{Names: NoNames{}}
+	st := s.Run([]byte(text), true)
+	return Reader{Text: text, Spans: s.Spans}, st == lex.Done && s.Pos == len(text)
 }
 
 // Reader reads values out of an item whose strings a scanner has found.
