@@ -79,7 +79,7 @@ func (r *run) run(p phase) error {
 		case phaseParse:
 			p, err = r.parse()
 		case phaseCall:
-			p, err = r.callPhase()
+			p = r.callPhase()
 		case phaseMake:
 			p, err = r.makePhase()
 		case phaseFit:
@@ -212,7 +212,8 @@ func (r *run) parse() (phase, error) {
 	case r.owesCall() && r.ending.final == "" && r.mayCorrect():
 		return r.insistOnCall(), nil
 	case p.empty() && r.ending.final == "":
-		return r.handleEmpty(), nil
+		r.handleEmpty()
+		return phaseAsk, nil
 	case (len(p.late) > 0 || p.isSilent()) && !r.ending.insisted: // the last one, and no answer
 		if r.ending.insisted = true; len(p.late) > 0 {
 			return r.refuseLate(), nil
@@ -292,17 +293,15 @@ func (r *run) handleError(err error) (phase, error) {
 }
 
 // handleEmpty handles an empty reply.
-func (r *run) handleEmpty() phase {
-	if r.mode == ModeNative {
+func (r *run) handleEmpty() {
+	switch {
+	case r.mode == ModeNative:
 		r.countNativeFailure(errEmptyReply)
-		return phaseAsk
-	}
-	if !r.mayCorrect() {
+	case r.mayCorrect():
+		r.add(note(prompt.For(r.locale).EmptyReply, r.turn, r.locale))
+	default:
 		r.endWith(ReasonNoAnswer, "")
-		return phaseAsk
 	}
-	r.add(note(prompt.For(r.locale).EmptyReply, r.turn, r.locale))
-	return phaseAsk
 }
 
 // mayCorrect counts a correction and reports whether it is allowed.

@@ -194,8 +194,8 @@ func (r *run) prefetch(p *phase) {
 	}
 }
 
-// callPhase records the reply and runs its calls.
-func (r *run) callPhase() (phase, error) {
+// callPhase records the reply with its calls.
+func (r *run) callPhase() phase {
 	r.refuseQuotes()
 	m := r.assistant(strings.TrimSpace(r.round.reply.text.String()))
 	m.Calls, m.Native, m.Sealed = r.round.reply.calls, r.round.reply.native, r.round.reply.sealed
@@ -204,7 +204,7 @@ func (r *run) callPhase() (phase, error) {
 		r.plan.advance(m.Text)
 		r.choice.called = true
 	}
-	return phaseMake, nil
+	return phaseMake
 }
 
 // makePhase runs the calls of the reply.

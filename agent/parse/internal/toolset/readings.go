@@ -110,7 +110,7 @@ func (t *Set) readObject(n value.Node, loose bool, depth int) []Reading {
 		if a.Kind == value.None || key == nameKey {
 			continue
 		}
-		if _, own := ownProp(info, key); own && a.Kind != value.Object {
+		if a.Kind != value.Object && info.has(key) {
 			continue // the tool has a parameter of this name
 		}
 		r.Args = a
@@ -124,11 +124,13 @@ func (t *Set) readObject(n value.Node, loose bool, depth int) []Reading {
 	return []Reading{r}
 }
 
-func ownProp(info *Tool, key string) (Schema, bool) {
-	if info == nil {
-		return Schema{}, false
+// has reports whether the tool has a parameter of this name; false for a nil Tool.
+func (i *Tool) has(key string) bool {
+	if i == nil {
+		return false
 	}
-	return info.Params.Prop(key)
+	_, ok := i.Params.Prop(key)
+	return ok
 }
 
 // NameOf finds the key that names the tool; where several could, the one
@@ -153,7 +155,7 @@ func (t *Set) NameOf(n value.Node) (key, name string) {
 func flatArgs(n value.Node, nameKey string, info *Tool) value.Node {
 	args := value.Node{Kind: value.Object}
 	for i, k := range n.Keys {
-		if _, own := ownProp(info, k); k == nameKey || !own && (slices.Contains(idKeys, k) || slices.Contains(sideKeys, k)) {
+		if k == nameKey || !info.has(k) && (slices.Contains(idKeys, k) || slices.Contains(sideKeys, k)) {
 			continue
 		}
 		args.Keys = append(args.Keys, k)
