@@ -131,7 +131,7 @@ func toolList(text []byte) ([]tool.Spec, error) {
 func readAll(r io.Reader, most int64) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return "", msg.Errorf("the text cannot be read: %w", err)
+		return "", usagef("check the path", "the text cannot be read: %s", msg.Reason(err))
 	}
 	if int64(len(b)) > most {
 		return "", usagef("give a part of it", "the text is longer than %s", tool.Bytes(most))

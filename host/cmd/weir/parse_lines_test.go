@@ -6,14 +6,29 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
+
+// A folder in place of a file is named without a call of the system, and with a fix.
+func TestReadAllOfAFolder(t *testing.T) {
+	f, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, err = readAll(f, 10)
+	if p, ok := errors.AsType[*msg.Problem](err); !ok || p.Error() != "the text cannot be read: is a directory" || p.Hint.IsZero() {
+		t.Errorf("%v", err)
+	}
+}
 
 func TestReadLine(t *testing.T) {
 	for _, row := range []struct {
