@@ -57,7 +57,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 	if !s.Shared() {
 		return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ?",
+			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ? AND seq >= ?",
 		})
 	}
 	elsewhere := "read_at > created_at + interval '100 milliseconds'" // a client has read the turn on another daemon
@@ -115,8 +115,8 @@ func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) 
 			return nil
 		}
 		rows, err := b.Exec(s.runs.step, turn, number, string(body))
-		if err == nil && rows == 0 { // the end of an earlier turn could not be stored
-			err = errors.Join(b.Run(s.runs.drop, turn), b.Run(s.runs.step, turn, number, string(body)))
+		if err == nil && rows == 0 { // it is tried again, or the end of an earlier turn could not be stored
+			err = errors.Join(b.Run(s.runs.drop, turn, number), b.Run(s.runs.step, turn, number, string(body)))
 		}
 		return err
 	}))
@@ -371,7 +371,7 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 // EndRun ends a turn whose messages are stored, or that cannot go on. ctx must be Fenced.
 func (s *Store) EndRun(ctx context.Context, turn string) error {
 	if !s.Shared() {
-		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return b.Run(s.runs.drop, turn) }))
+		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return b.Run(s.runs.drop, turn, 1) }))
 	}
 	return s.AddEvents(ctx, turn, Events{First: 1}, true)
 }

@@ -38,7 +38,8 @@ func TestSteps(t *testing.T) {
 	steps()
 	check(s.Step(ctx, c.ID, 1, []byte(`"old"`)))
 	check(s.Step(ctx, c.ID, 1, []byte(`"a secret"`)))
-	check(s.Step(ctx, c.ID, 2, []byte(`"two"`)))
+	check(s.Step(ctx, c.ID, 2, []byte(`"2"`)))
+	check(s.Step(ctx, c.ID, 2, []byte(`"two"`))) // again: the first is kept
 	r := steps(`"a secret"`, `"two"`)
 	if r.Scope != mine {
 		t.Fatalf("%+v", r)

@@ -162,7 +162,7 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		case r == nil || guarded || !s.Shared() && len(r.Steps) == 0:
 			return nil
 		case !s.Shared():
-			return b.Run(s.runs.drop, r.Turn)
+			return b.Run(s.runs.drop, r.Turn, 1)
 		default:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		}
