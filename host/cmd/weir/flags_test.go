@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -28,6 +29,18 @@ var apart = map[string]string{
 	"weir model remove": "writes the file of --config", "weir stop": "stops the daemon that the others need",
 	"weir plugin new": "makes a folder", "weir script check": "reads a file and runs nothing", "weir plugin build": "works on a folder", "weir plugin validate": "works on a folder", "weir plugin test": "works on a folder",
 	"weir plugin dev": "works on a folder", "weir plugin bench": "works on a folder", "weir plugin pack": "works on a folder",
+}
+
+// A wrong --addr is refused before anything is opened: at a first start that takes a minute.
+func TestServeRefusesAnAddressAtOnce(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for _, addr := range []string{"nosuch", "0.0.0.0:80", "127.0.0.1:99999"} {
+		var out bytes.Buffer
+		code := run(t.Context(), []string{"--data", data, "serve", "--addr", addr}, term.Env{In: strings.NewReader(""), Out: &out, Err: &out, Lookup: func(string) (string, bool) { return "", false }})
+		if _, err := os.Stat(data); code != term.ExitUsage || !os.IsNotExist(err) {
+			t.Errorf("%s: code %d, %v: %s", addr, code, err, &out)
+		}
+	}
 }
 
 // Every command refuses a flag that would have no effect on the running daemon. A

@@ -37,6 +37,11 @@ func serveCmd(c *cli) *cobra.Command {
 }
 
 func (c *cli) serve(ctx context.Context, addr string) error {
+	if addr != "" { // now: to open everything can take a minute
+		if err := checkAddr(addr); err != nil {
+			return err
+		}
+	}
 	o := c.options()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,22 +97,30 @@ func stop(ctx context.Context, a *app.App, srv *http.Server) error {
 	return nil
 }
 
-// listen opens the port. Beyond loopback is refused: the token would travel in
-// the clear.
-func listen(addr string) (net.Listener, error) {
-	addr = cmp.Or(addr, config.DefaultAddr)
+// checkAddr refuses an address at which weir does not listen. Beyond loopback the token
+// would travel in the clear.
+func checkAddr(addr string) error {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)
+		return usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)
 	}
 	if name == "" {
-		return nil, usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q names no host", addr)
+		return usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q names no host", addr)
 	}
 	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
+		return usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return nil, usagef("write a number from 1 to 65535, or 0 for any free port", "%q is not a port", port)
+		return usagef("write a number from 1 to 65535, or 0 for any free port", "%q is not a port", port)
+	}
+	return nil
+}
+
+// listen opens the port.
+func listen(addr string) (net.Listener, error) {
+	addr = cmp.Or(addr, config.DefaultAddr)
+	if err := checkAddr(addr); err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
