@@ -29,8 +29,8 @@ const (
 	MaxStreams = 16
 	// maxNames bounds each list of a pulse.
 	maxNames = 256
-	// rest is the shortest time between two events of a stream.
-	rest = 250 * time.Millisecond
+	// minGap is the shortest time between two events of a stream.
+	minGap = 250 * time.Millisecond
 	// stream is the content type of events.
 	stream = "text/event-stream"
 )
@@ -138,7 +138,7 @@ func (p *Pulse) follow(w http.ResponseWriter, r *http.Request) error {
 // pause waits a moment, in which several changes become one event. It reports whether the
 // client is still there.
 func pause(ctx context.Context) bool {
-	timer := time.NewTimer(rest)
+	timer := time.NewTimer(minGap)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

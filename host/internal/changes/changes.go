@@ -29,7 +29,7 @@ type Plugin struct {
 // Between returns what changed from one scan to the next, in the order of the lists.
 func Between(before, after []Plugin) Change {
 	c := Change{Added: []string{}, Changed: []string{}, Removed: []string{}, Pending: []string{}, Invalid: []string{}}
-	old, left := bySource(before), bySource(after)
+	old, now := bySource(before), bySource(after)
 	for _, is := range after {
 		was, existed := old[is.Source]
 		switch {
@@ -47,7 +47,7 @@ func Between(before, after []Plugin) Change {
 		}
 	}
 	for _, was := range before {
-		if _, ok := left[was.Source]; !ok {
+		if _, ok := now[was.Source]; !ok {
 			c.Removed = append(c.Removed, was.Name)
 		}
 	}
