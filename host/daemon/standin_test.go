@@ -41,8 +41,11 @@ func numbers(from, below int) (all []int) {
 	return all
 }
 
-// A standIn is the recorded calls of one tool.
-type standIn []record
+// A standIn is the recorded calls of one tool, and the module that answers them so.
+type standIn struct {
+	calls []record
+	wasm  []byte
+}
 
 // A record is one call: the arguments, and the answer in parts that answers share.
 type record struct {
@@ -65,7 +68,7 @@ func standIns(t testing.TB) string {
 			err = os.WriteFile(filepath.Join(to, "plugin.toml"), manifest, 0o644)
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name+".wasm"), answers.module(name), 0o644)
+			err = os.WriteFile(filepath.Join(to, name+".wasm"), answers.wasm, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -89,9 +92,11 @@ func recordings(t testing.TB) map[string]standIn {
 				t.Fatal(err)
 			}
 			call := loaded(t, name, wasm)
+			var calls []record
 			for _, args := range inputs {
-				made[name] = append(made[name], record{args, call(args)})
+				calls = append(calls, record{args, call(args)})
 			}
+			made[name] = standIn{calls, module(name, calls)}
 		}
 		records = made
 	})
@@ -130,9 +135,9 @@ func loaded(t testing.TB, name string, wasm []byte) func(args string) []string {
 	}
 }
 
-// module is a module that compares its input with the recorded arguments and returns
+// module returns a module that compares its input with the arguments of calls and returns
 // the answer to them. It fails for others.
-func (s standIn) module(export string) []byte {
+func module(export string, calls []record) []byte {
 	const (
 		i32Load8 byte = 0x2d
 		i32Ne    byte = 0x47
@@ -153,7 +158,7 @@ func (s standIn) module(export string) []byte {
 		put
 		answer
 	)
-	data := s.data()
+	data := texts(calls)
 	at := func(text string) []byte {
 		return wt.Cat([]byte{wt.I32Const}, wt.S32(int32(bytes.Index(data, []byte(text)))), []byte{wt.I32Const}, wt.S32(int32(len(text))))
 	}
@@ -170,7 +175,7 @@ func (s standIn) module(export string) []byte {
 		return []byte{wt.LocalGet, k, wt.I32Const, 1, i32Add, wt.LocalSet, k, wt.Br, 0, wt.End, wt.Unreachable}
 	}
 	var code []byte
-	for _, e := range s {
+	for _, e := range calls {
 		code = wt.Cat(code, at(e.args), []byte{wt.Call, match, wt.If, wt.Empty}, give(e.parts),
 			[]byte{wt.LocalGet, 0}, i64(len(strings.Join(e.parts, ""))), []byte{wt.Call, outputSet, wt.I32Const, 0, wt.Return, wt.End})
 	}
@@ -201,15 +206,15 @@ func (s standIn) module(export string) []byte {
 
 const notRecorded = "a stand-in has no answer to these arguments: add them to standInArgs in standin_test.go"
 
-// data holds every text of s once; one that begins another, not again.
-func (s standIn) data() []byte {
-	texts := []string{notRecorded}
-	for _, e := range s {
-		texts = append(append(texts, e.args), e.parts...)
+// texts holds every text of calls once; one that begins another, not again.
+func texts(calls []record) []byte {
+	all := []string{notRecorded}
+	for _, e := range calls {
+		all = append(append(all, e.args), e.parts...)
 	}
-	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var data []byte
-	for _, text := range texts {
+	for _, text := range all {
 		if !bytes.Contains(data, []byte(text)) {
 			data = append(data, text...)
 		}
@@ -220,8 +225,8 @@ func (s standIn) data() []byte {
 // A stand-in returns what the shipped tool returns, and does not guess.
 func TestStandIns(t *testing.T) {
 	for name, answers := range recordings(t) {
-		call := loaded(t, name, answers.module(name))
-		for _, e := range answers {
+		call := loaded(t, name, answers.wasm)
+		for _, e := range answers.calls {
 			if got, want := strings.Join(call(e.args), ""), strings.Join(e.parts, ""); got != want || want == "" {
 				t.Errorf("%s(%s) is %.200q, the tool's %.200q", name, e.args, got, want)
 			}
