@@ -62,10 +62,11 @@ func (e *Engine) CacheVersion() string {
 
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
-	if !intact(e.cache.place(p.wasm)) {
+	dir := e.cache.place(p.wasm)
+	if !intact(dir) {
 		return nil, ErrNotCompiled
 	}
-	prog, err := e.front.compile(ctx, p, e.cache.place(p.wasm))
+	prog, err := e.front.compile(ctx, p, dir)
 	if err != nil {
 		return nil, ErrNotCompiled
 	}
