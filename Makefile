@@ -15,23 +15,18 @@ export WEIR_TEST_CACHE ?= $(abspath build/test-cache)
 # The race detector needs a C compiler. It leaves out what reads and compiles
 # modules, where no goroutines meet: under it the smallest Go guest takes 21 seconds
 # to compile instead of 2, and each start of a host in a test takes three times as long.
-# It leaves out SQLite too, which is C translated to Go with memory of its own, and two
-# that compute and share nothing: packing (package gzip around it is watched), and the
-# JSON Schema library, which compiles 40 schemas whenever a program starts.
+# It leaves out SQLite too, which is C translated to Go with memory of its own.
 # It must not leave out what has generic code with atomics in it (wazevoapi has):
-# the linker may take that copy for all, and then races are seen where none are.
-# UNINLINED has such code, by sync.Map and sync.Once: what validates each module that is
-# loaded, and regular expressions, which whole results are searched with. It is compiled
-# without inlining: then its locks and atomics are calls, which the race detector sees, and
-# of two copies of generic code the linker takes the larger, a watched one or the same code.
+# the linker may take that copy for all, and then races are seen where none are. And not
+# what texts and memory of weir pass through, such as wazero's internal/wasm and regexp:
+# a race of weir's own code would not be seen there.
 UNWATCHED = github.com/weirhost/weir/host/internal/wasmcheck github.com/weirhost/weir/host/internal/instrument
-OTHERS = modernc.org/sqlite/lib compress/flate github.com/santhosh-tekuri/jsonschema/v6
+TRANSLATED = modernc.org/sqlite/lib
 # Thousands of generated types, and the SQLite of plugins/database, which outside Wasm only
 # its tests run: half of the time in which they compile is inlining, and a request is as
 # fast without it.
 GENERATED = github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/live github.com/openai/openai-go/v3/realtime github.com/openai/openai-go/v3/responses github.com/ncruces/go-sqlite3-wasm/v6
 COMPILER  = engine/wazevo/ssa/... engine/wazevo/backend/... engine/wazevo/frontend leb128 wasm/binary
-UNINLINED = github.com/tetratelabs/wazero/internal/wasm regexp regexp/syntax
 
 # A quarter of the time in which the large packages compile is garbage collection: three
 # times the memory, up to 2 GiB, halves it. Tests and programs run with Go's own figures.
@@ -42,9 +37,8 @@ LIGHT = -toolexec='env GOGC=400 GOMEMLIMIT=2GiB'
 SMALL = -gcflags=all=-dwarf=false $(GENERATED:%='-gcflags=%=-l -dwarf=false')
 
 RACE := $(if $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo yes), \
-  -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(OTHERS:%='-gcflags=%=-race=false -dwarf=false') \
-  $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false') \
-  $(UNINLINED:%='-gcflags=%=-race=false -l -dwarf=false'))
+  -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(TRANSLATED:%='-gcflags=%=-race=false -dwarf=false') \
+  $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false'))
 
 # What the race detector does not watch is built as bin/weir is, and as guesttest builds
 # programs for tests. With cgo, with the paths of this machine or with other flags, all
