@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weirhost/weir/host"
-	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
@@ -23,23 +21,8 @@ func TestMain(m *testing.M) {
 	if code, ok := host.WorkerMain(); ok {
 		os.Exit(code)
 	}
-	commands := map[string]func(){"weir": main, "notesd": notesd}
-	if _, started := commands[filepath.Base(os.Args[0])]; raced && !started {
-		command, err := guesttest.Worker("../../..")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Setenv(workerVariable, command[0])
-	}
-	config.Worker = cmp.Or(os.Getenv(workerVariable), config.Worker)
-	testscript.Main(m, commands)
+	testscript.Main(m, map[string]func(){"weir": main, "notesd": notesd})
 }
-
-// workerVariable names the program of worker processes to every weir that a test starts.
-// The race detector watches none, as in the tests of all other packages: a worker starts in
-// a third of the time, and its memory is bounded.
-const workerVariable = "WEIR_TEST_WORKER"
 
 // TestScripts runs the command line as people type it, each script in a home
 // of its own, over real plugins and the demo model.
@@ -94,7 +77,6 @@ func TestScripts(t *testing.T) {
 				if meeting(filepath.Base(e.WorkDir)) {
 					dir = chosen
 				}
-				e.Setenv(workerVariable, config.Worker)
 				e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}
 			return os.MkdirAll(filepath.Join(e.WorkDir, "data"), 0o700)

@@ -8,19 +8,18 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Worker is the program of a worker process: this one again, by a name that stays valid
-// when its file is replaced. Only tests set another, before anything else.
-var Worker = "/proc/self/exe"
-
-// Isolate configures worker processes for plugins on systems that can limit them.
+// Isolate configures worker processes for plugins on systems that can limit them. A
+// worker is this program again. It is started by a name that stays valid when the file
+// of the program is replaced.
 func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 	cfg.Sandbox.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
 		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
 		Quarantine: p.Quarantine(),
 	}
-	if _, err := os.Stat(Worker); err == nil && host.CanIsolate() {
-		cfg.WorkerCommand = []string{Worker}
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil && host.CanIsolate() {
+		cfg.WorkerCommand = []string{self}
 	}
 }
 
