@@ -140,13 +140,14 @@ func (b *bench) stream(o *mcp.ClientOptions, version string) *mcp.ClientSession 
 		done <- b.server.ServeStream(context.Background(), "me", in, out)
 		_ = out.Close()
 	}()
-	b.Cleanup(func() {
+	b.Cleanup(func() { // the session is closed: what is on its way is read until the server ends
 		_ = toServer.Close()
+		go func() { _, _ = io.Copy(io.Discard, fromServer) }()
 		if err := <-done; err != nil {
 			b.Errorf("the stream ended with: %v", err)
 		}
 	})
-	return b.connect(as(o), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, version)
+	return b.connect(as(o), &mcp.IOTransport{Reader: io.NopCloser(fromServer), Writer: toServer}, version)
 }
 
 func (b *bench) connect(c *mcp.Client, t mcp.Transport, version string) *mcp.ClientSession {
