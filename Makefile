@@ -109,8 +109,8 @@ ALONE = . ./agent/parse/... ./plugins/... ./sdk/guest/... ./sdk/tool ./host/inte
 PLAIN = ^TestEngines
 
 # What is about sizes alone takes minutes under the race detector, and is tried without
-# it. TestTargets is host/bench/context's.
-SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent|TestTargets)$$
+# it.
+SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
 
 # What one goroutine computes for long, in packages that are watched otherwise.
 LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
@@ -130,7 +130,7 @@ FIRST = github.com/weirhost/weir/host/script
 
 .PHONY: test-watched
 test-watched:
-	$(GO) -C host/bench test -vet=off $(or $(RACE),$(FLAGS)) $(if $(RACE),-skip '$(SIZES)') -timeout 30m ./...
+	$(GO) -C host/bench test -vet=off $(or $(RACE),$(FLAGS)) -timeout 30m ./...
 ifeq ($(RACE),)
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m ./...
 else
@@ -145,7 +145,6 @@ test-unwatched: build/go.work
 ifneq ($(RACE),)
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
-	GOWORK=$(abspath $<) $(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run '$(SIZES)' ./host/bench/context
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m $(ALONE)
 endif
 
