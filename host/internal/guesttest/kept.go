@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 )
 
 const module = "github.com/weirhost/weir"
@@ -59,10 +58,6 @@ func (r recipe) build(dir, out string) error {
 	return nil
 }
 
-// sums are the fingerprints by system and folder: while a test runs no source changes, and
-// reading those of weir takes half a second under the race detector.
-var sums sync.Map
-
 // kept returns the built file of the package in dir; callers must not change it.
 // The shared folder stores it under a digest of its sources: linking, which the Go
 // toolchain repeats each time, takes half a second for the smallest guest.
@@ -79,14 +74,11 @@ func (r recipe) kept(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, known := sums.Load([2]string{r.goos, dir})
-	if !known {
-		if sum, err = r.fingerprint(root, dir); err != nil {
-			return "", err
-		}
-		sums.Store([2]string{r.goos, dir}, sum)
+	sum, err := r.fingerprint(root, dir)
+	if err != nil {
+		return "", err
 	}
-	path := filepath.Join(cache, "built", sum.(string))
+	path := filepath.Join(cache, "built", sum)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
