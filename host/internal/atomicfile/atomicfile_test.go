@@ -31,3 +31,29 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// A file that is replaced keeps its permissions, but for those that are not allowed: its
+// new content may be a secret.
+func TestReplace(t *testing.T) {
+	for _, row := range []struct{ old, allowed, want os.FileMode }{{0, 0o777, 0o644}, {0, 0o700, 0o600}, {0o640, 0o777, 0o640}, {0o664, 0o700, 0o600}} {
+		file := filepath.Join(t.TempDir(), "new", "a.json")
+		if row.old != 0 {
+			if err := Replace(file, ".a-*", 0o777, []byte("old")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(file, row.old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Replace(file, ".a-*", row.allowed, []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Stat(file)
+		if err != nil || st.Mode() != row.want {
+			t.Errorf("%+v: %v, %v", row, st.Mode(), err)
+		}
+		if dir, err := os.Stat(filepath.Dir(file)); err != nil || dir.Mode().Perm() != 0o700 {
+			t.Errorf("the folder: %v, %v", dir.Mode(), err)
+		}
+	}
+}
