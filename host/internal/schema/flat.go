@@ -86,8 +86,8 @@ func (f *flat) fits(args any) bool {
 			fits = free || t == "string"
 		case bool:
 			fits = free || t == "boolean"
-		case json.Number: // an argument of any type may be a number that is too long
-			fits = t == "number" || t == "integer" && !strings.ContainsAny(string(v), ".eE")
+		case json.Number:
+			fits = free || t == "number" || t == "integer" && !strings.ContainsAny(string(v), ".eE")
 		}
 		if !fits {
 			return false
