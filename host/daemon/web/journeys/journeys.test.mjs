@@ -326,6 +326,29 @@ test('a code logs in once, and the browser stays logged in', async () => {
   await again.getByRole('alert').filter({ hasText: 'The code is wrong, was used, or is older than a minute' }).waitFor();
 });
 
+test('a log-in that takes the place of a session logs no tab out', async () => {
+  const page = await world.visit(), other = await page.context().newPage(), begun = pending(), answered = pending();
+  const tool = (tab) => tab.getByRole('main').getByRole('link', { name: /^calculator/ }), question = other.getByRole('textbox', { name: 'Your question' });
+  await other.goto(weir.url);
+  await question.waitFor();
+  await page.route(/\/api\/session$/, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    const response = await route.fetch();
+    begun.keep(); // the daemon has ended the session that both tabs know
+    await answered.promise;
+    await route.fulfill({ response });
+  });
+  const refused = [page, other].map((tab) => tab.waitForResponse((res) => res.status() === 401));
+  await page.goto(weir.address);
+  await begun.promise;
+  for (const tab of [page, other]) await tab.getByRole('link', { name: 'Tools' }).click();
+  await Promise.all(refused);
+  answered.keep();
+  for (const tab of [page, other]) await tool(tab).waitFor();
+  await other.goto(`${weir.url}#/ask`);
+  await question.waitFor();
+});
+
 test('an answer shows in a second tab, and goes on when the first is closed', async () => {
   const rest = pending();
   model.says = () => ['Half of it', rest.promise];

@@ -22,6 +22,12 @@ function keep(given: string): void {
 
 addEventListener("storage", (e) => { if (e.key === "weir.session" && (e.newValue || "") !== key.value) location.reload(); }); // another tab logged in or out
 
+// inTurn calls f while no tab of this browser begins a session. A new session ends the one
+// before, and the cookie changes before the key does. Without locks, which a browser gives
+// to pages of this machine or with TLS, a tab waits for its own log-in alone.
+let begun: Promise<void> = Promise.resolve();
+const inTurn = (f: () => Promise<void>): Promise<void> => navigator.locks?.request("weir.session", f) ?? begun.then(f);
+
 // A Problem is a request that failed. Its status is 0 if the daemon did not answer.
 export class Problem extends Error {
   code: string;
@@ -37,8 +43,8 @@ export const unreachable = "unreachable";
 
 // api sends a request; an answer that is not 2xx or 304 is a Problem.
 export async function api(path: string, options: RequestInit = {}): Promise<Response> {
-  const headers: Record<string, string> = { "Accept-Language": tag(), ...(options.headers as Record<string, string>) };
-  if (key.value) headers["X-Weir-Session"] = key.value;
+  const headers: Record<string, string> = { "Accept-Language": tag(), ...(options.headers as Record<string, string>) }, by = key.value;
+  if (by) headers["X-Weir-Session"] = by;
   let res: Response;
   try {
     res = await fetch(path, { ...options, headers });
@@ -50,10 +56,13 @@ export async function api(path: string, options: RequestInit = {}): Promise<Resp
   away.value = false;
   if (res.ok || res.status === 304) return res;
   const body = await res.json().catch(() => null);
-  if (res.status === 401 && key.value && !(path === "api/session" && options.method === "POST")) refused.value = t("sessionEnded");
+  if (res.status === 401 && by && path !== "api/session") {
+    await inTurn(async () => {});
+    if (key.value && key.value !== by) return api(path, options);
+    if (key.value && (recall("weir.session") ?? by) === by) refused.value = t("sessionEnded");
+  }
   // Every error of the daemon has a message; a proxy's has none.
-  const between = () => (res.status === 429 ? t("proxyBusy") : t("proxyFailed", { status: String(res.status) }));
-  throw new Problem(body?.error?.message ? body.error : { message: between() }, res.status);
+  throw new Problem(body?.error?.message ? body.error : { message: res.status === 429 ? t("proxyBusy") : t("proxyFailed", { status: String(res.status) }) }, res.status);
 }
 
 // json reads an answer, which a proxy or a log-in page may have given in place of weir.
@@ -72,14 +81,14 @@ export async function send<T = unknown>(method: string, path: string, body?: unk
 
 // logIn begins a session with the token, or with a code that is good for once. A browser
 // that is logged in stays so if that fails.
-export async function logIn(by: { token: string } | { code: string }): Promise<void> {
+export const logIn = (by: { token: string } | { code: string }): Promise<void> => begun = inTurn(async () => {
   try {
     keep((await send<SessionStarted>("POST", "api/session", by)).key);
     refused.value = "";
   } catch (err) {
     if (!key.value) refused.value = (err as Problem).code === "wrong_token" ? t("wrongToken") : told(err);
   }
-}
+});
 
 export async function whoAmI(): Promise<void> {
   session.value = await getJSON<SessionInfo>("api/session");

@@ -1,12 +1,12 @@
 // Texts of scripts: English, Chinese.
 export const scripts = {
   view_scripts: ["Scripts", "脚本"],
-  scriptsHelp: ["Scripts of models and people: each calls tools, and returns what matters. One that waits for you goes on with your answer, after a restart too.", "由模型和人编写的脚本：每个脚本调用工具，只返回要点。等待您答复的脚本会在您答复后继续，重启后也一样。"],
+  scriptsHelp: ["Scripts of models and people: each calls tools, and returns what matters. One that waits goes on with your answer, also after a restart.", "由模型和人编写的脚本：每个脚本调用工具，只返回要点。等待答复的脚本会在你答复后继续，重启后也一样。"],
   noScripts: ["There are no scripts yet.", "还没有脚本。"],
   allScripts: ["All scripts", "全部脚本"],
   scriptOf: ["Script of {time}", "{time} 的脚本"],
   script_running: ["runs", "运行中"],
-  script_waiting: ["waits for you", "等待您答复"],
+  script_waiting: ["waits for you", "等待你答复"],
   script_done: ["done", "已完成"],
   script_failed: ["failed", "失败"],
   script_cancelled: ["cancelled", "已取消"],
@@ -17,7 +17,7 @@ export const scripts = {
   scriptAnswer: ["Answer", "结果"],
   scriptCalls: ["Its calls", "它的调用"],
   scriptLogged: ["What it logged", "它的日志"],
-  scriptAsks: ["Calls that wait for your answer: {n}", "等待您答复的调用：{n}"],
+  scriptAsks: ["Calls that wait for your answer: {n}", "等待你答复的调用：{n}"],
   scriptAlways: ["“Allow, later ones too” lets later calls of the same tools by this script run without a question.", "“允许，以后也允许”会让此脚本以后对相同工具的调用不再询问。"],
   scriptAll_allow: ["Allow all", "全部允许"],
   scriptAll_always: ["Allow, later ones too", "允许，以后也允许"],
