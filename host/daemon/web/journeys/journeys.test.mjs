@@ -326,11 +326,13 @@ test('a code logs in once, and the browser stays logged in', async () => {
   await again.getByRole('alert').filter({ hasText: 'The code is wrong, was used, or is older than a minute' }).waitFor();
 });
 
-test('a log-in that takes the place of a session logs no tab out', async () => {
-  const page = await world.visit(), other = await page.context().newPage(), begun = pending(), answered = pending();
-  const tool = (tab) => tab.getByRole('main').getByRole('link', { name: /^calculator/ }), question = other.getByRole('textbox', { name: 'Your question' });
-  await other.goto(weir.url);
-  await question.waitFor();
+// Where the browser gives the page no locks, the tab that logs in is still not logged out.
+for (const locks of [true, false]) test(`a log-in that takes the place of a session logs no tab out, ${locks ? 'with' : 'without'} locks`, async () => {
+  const page = await world.visit({}), tabs = [page], begun = pending(), answered = pending();
+  if (locks) tabs.push(await page.context().newPage());
+  else await page.addInitScript(() => { Object.defineProperty(navigator, 'locks', { value: undefined }); });
+  const opened = (tab) => tab.getByRole('textbox', { name: 'Your question' }).waitFor();
+  for (const tab of tabs) { await tab.goto(weir.url); await opened(tab); }
   await page.route(/\/api\/session$/, async (route) => {
     if (route.request().method() !== 'POST') return route.fallback();
     const response = await route.fetch();
@@ -338,15 +340,17 @@ test('a log-in that takes the place of a session logs no tab out', async () => {
     await answered.promise;
     await route.fulfill({ response });
   });
-  const refused = [page, other].map((tab) => tab.waitForResponse((res) => res.status() === 401));
+  const refused = tabs.map((tab) => tab.waitForResponse((res) => res.status() === 401));
   await page.goto(weir.address);
   await begun.promise;
-  for (const tab of [page, other]) await tab.getByRole('link', { name: 'Tools' }).click();
+  for (const tab of tabs) await tab.getByRole('link', { name: 'Tools' }).click();
   await Promise.all(refused);
   answered.keep();
-  for (const tab of [page, other]) await tool(tab).waitFor();
-  await other.goto(`${weir.url}#/ask`);
-  await question.waitFor();
+  for (const tab of tabs) {
+    await tab.getByRole('main').getByRole('link', { name: /^calculator/ }).waitFor();
+    await tab.goto(`${weir.url}#/ask`);
+    await opened(tab);
+  }
 });
 
 test('an answer shows in a second tab, and goes on when the first is closed', async () => {
