@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/config/value"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/internal/term"
@@ -38,8 +39,8 @@ func serveCmd(c *cli) *cobra.Command {
 
 func (c *cli) serve(ctx context.Context, addr string) error {
 	if addr != "" { // now: to open everything can take a minute
-		if err := checkAddr(addr); err != nil {
-			return err
+		if p := value.CheckAddr(addr); p != nil {
+			return p
 		}
 	}
 	o := c.options()
@@ -97,30 +98,11 @@ func stop(ctx context.Context, a *app.App, srv *http.Server) error {
 	return nil
 }
 
-// checkAddr refuses an address at which weir does not listen. Beyond loopback the token
-// would travel in the clear.
-func checkAddr(addr string) error {
-	name, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q is not an address", addr)
-	}
-	if name == "" {
-		return usagef("write HOST:PORT, for example "+config.DefaultAddr, "%q names no host", addr)
-	}
-	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return usagef("write a number from 1 to 65535, or 0 for any free port", "%q is not a port", port)
-	}
-	return nil
-}
-
 // listen opens the port.
 func listen(addr string) (net.Listener, error) {
 	addr = cmp.Or(addr, config.DefaultAddr)
-	if err := checkAddr(addr); err != nil {
-		return nil, err
+	if p := value.CheckAddr(addr); p != nil {
+		return nil, p
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil && !errors.Is(err, syscall.EADDRINUSE) {

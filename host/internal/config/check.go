@@ -11,6 +11,7 @@ import (
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/internal/config/value"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -26,6 +27,11 @@ func check(s *Settings, bad report) {
 	strategies := []string{"head_tail", "head_only", "tail_only", "json", "summarize"}
 	locales := []string{"auto", "en", "zh"}
 	oneOf(s.Locale, locales, "locale")
+	if a := s.Server.Addr; a != "" && !strings.Contains(a, "${") {
+		if p := value.CheckAddr(a); p != nil {
+			bad(p.Text, p.Hint, "server", "addr")
+		}
+	}
 	oneOf(s.Log.Level, []string{"trace", "debug", "info", "warn", "error", "off"}, "log", "level")
 	oneOf(s.Log.Format, []string{"text", "json"}, "log", "format")
 	oneOf(s.Limits.Strategy, strategies, "limits", "strategy")

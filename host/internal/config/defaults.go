@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/resume"
+	"github.com/weirhost/weir/host/internal/config/value"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -26,7 +27,7 @@ const (
 	defaultSilence  = 2 * time.Minute
 	defaultMaxInput = 50000
 	DefaultCurrency = "USD"
-	DefaultAddr     = "127.0.0.1:8420" // of the daemon
+	DefaultAddr     = value.DefaultAddr // of the daemon
 )
 
 // WithDefaults returns s with every default filled in. This is what applies, and what

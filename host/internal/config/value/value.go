@@ -2,6 +2,7 @@
 package value
 
 import (
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -52,3 +53,25 @@ func (s *Duration) UnmarshalText(text []byte) error {
 
 // MarshalText returns the form that UnmarshalText accepts.
 func (s Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// DefaultAddr is where the daemon listens if nothing says otherwise.
+const DefaultAddr = "127.0.0.1:8420"
+
+// CheckAddr returns why weir does not listen at an address; nil: it does. Beyond
+// loopback the token would travel in the clear.
+func CheckAddr(addr string) *msg.Problem {
+	name, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return msg.Usagef("write HOST:PORT, for example "+DefaultAddr, "%q is not an address", addr)
+	}
+	if name == "" {
+		return msg.Usagef("write HOST:PORT, for example "+DefaultAddr, "%q names no host", addr)
+	}
+	if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return msg.Usagef("listen on 127.0.0.1 and put a proxy with TLS in front", "%s is not a loopback address; weir does not serve beyond this machine", name)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return msg.Usagef("write a number from 1 to 65535, or 0 for any free port", "%q is not a port", port)
+	}
+	return nil
+}
