@@ -89,7 +89,7 @@ func (d daemon) recover(t *testing.T) {
 // until waits for a script to be of a state, and returns it.
 func (d daemon) until(t *testing.T, id string, state journal.State) Status {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		s, err := d.Get(t.Context(), "me", id)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func (d daemon) until(t *testing.T, id string, state journal.State) Status {
 // effects waits for a number of effects.
 func effects(t *testing.T, dir string, n int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); len(happened(t, dir)) < n; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(happened(t, dir)) < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%v", happened(t, dir))
 		}
