@@ -289,11 +289,7 @@ func TestFileThatCannotBeRenamed(t *testing.T) {
 	has(again(), "")
 	calls := follow(t, b, func() { _, _ = b.Load() })
 	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
-	for end := time.Now().Add(5 * time.Second); calls.Load() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the new row is not seen")
-		}
-	}
+	until(t, "the new row is seen", func() bool { return calls.Load() > 0 })
 	has(b, "a")
 	inDatabase(t, a, "DELETE FROM plugin_lock")
 	own.Entry("older").Approve(&lockfile.Version{Digest: digest, Source: "/older.wasm"})
@@ -302,6 +298,16 @@ func TestFileThatCannotBeRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(again(), "older")
+}
+
+// until waits for what only happens at some time; the deadline is there for a test that fails.
+func until(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within two minutes: %s", what)
+		}
+	}
 }
 
 // follow counts how often Follow calls, of a lock that is in force when it is loaded.
@@ -342,11 +348,13 @@ func TestFollowIsQuiet(t *testing.T) {
 		t.Errorf("%d calls while files are missing", n)
 	}
 	inDatabase(t, a, "ALTER TABLE away RENAME TO plugin_files")
+	until(t, "the files are there", func() bool { return calls.Load() > 0 })
 	time.Sleep(1500 * time.Millisecond)
 	if files, err := b.Files(digest); err != nil || string(files["a.wasm"]) != "module" || calls.Load() != 1 {
 		t.Errorf("%q %v after %d calls", files, err, calls.Load())
 	}
 	inDatabase(t, a, `UPDATE plugin_lock SET version = 'x', body = '{"schema": 99}'`)
+	until(t, "the newer row is seen", func() bool { return calls.Load() > 1 })
 	time.Sleep(2200 * time.Millisecond)
 	if n := calls.Load(); n != 2 {
 		t.Errorf("%d calls", n-1)
