@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,6 +55,7 @@ func build(dir, start string) (map[string][]byte, error) {
 		Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
 		JSX: api.JSXAutomatic, JSXImportSource: "preact", Alias: alias,
 		TsconfigRaw: "{}", // what tsc alone needs changes nothing here
+		Plugins:     []api.Plugin{{Name: "lexer", Setup: lexerAlone}},
 		LogLevel:    api.LogLevelSilent,
 	})
 	var problems []error
@@ -69,6 +71,20 @@ func build(dir, start string) (map[string][]byte, error) {
 	}
 	files["licences.txt"], err = licences(filepath.Join(src, "lib"))
 	return files, errors.Join(append(problems, err)...)
+}
+
+// lexerAlone leaves out of marked what renders HTML: the page uses its lexer alone, and no
+// bundler can tell that the instance of all classes at its end is not needed.
+func lexerAlone(b api.PluginBuild) {
+	instance := regexp.MustCompile(`(?s)var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(.*\b(\w+) as Lexer\b.*`)
+	b.OnLoad(api.OnLoadOptions{Filter: `[/\\]lib[/\\]marked\.js$`}, func(at api.OnLoadArgs) (api.OnLoadResult, error) {
+		source, err := os.ReadFile(at.Path)
+		if err == nil && !instance.Match(source) {
+			err = errors.New("marked does not end with an instance of its classes")
+		}
+		code := string(instance.ReplaceAll(source, []byte("export{$1 as Lexer};")))
+		return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, err
+	})
 }
 
 // licences returns the licences of the libraries in dir as one text.
