@@ -203,6 +203,24 @@ test('a call that was asked for elsewhere waits in every view', async () => {
   await inbox.waitFor({ state: 'hidden' });
 });
 
+test('what waits is shown though the first request for it failed, and after a log-in', async () => {
+  await weir.stranger('later', ['one.example']);
+  const page = await world.visit(), plugins = page.getByRole('link', { name: /^Plugins \d/ });
+  await plugins.waitFor();
+  await page.getByRole('link', { name: 'Account: Operator' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).fill(weir.token);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await plugins.waitFor();
+  await page.route('**/api/approvals', (route) => route.abort(), { times: 1 });
+  const failed = page.waitForEvent('requestfailed', (r) => r.url().endsWith('/api/approvals'));
+  model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
+  const asked = fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: 'seven from a program', approvals: true }) }).then((r) => r.text());
+  await failed;
+  await page.getByRole('region', { name: 'Calls that wait for you' }).getByRole('button', { name: 'Allow once' }).click();
+  assert.match(await asked, /It is done\./);
+});
+
 const attacks = ['<img src=x onerror="globalThis.hit=1">', '<script>globalThis.hit=1</script>', '<a href="javascript:globalThis.hit=1">x</a>', '[link](javascript:globalThis.hit=1)',
   '![picture](https://evil.example/p.png)', '<iframe srcdoc="<script>parent.hit=1</script>"></iframe>', '"><svg onload=globalThis.hit=1>'];
 

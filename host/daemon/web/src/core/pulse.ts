@@ -23,12 +23,12 @@ export async function beat(): Promise<void> {
 
 async function once(): Promise<void> {
   try {
-    const res = await api("api/pulse", { headers: tag ? { "If-None-Match": tag } : {} });
+    const res = await api("api/pulse", { headers: pulse.value ? { "If-None-Match": tag } : {} });
     if (res.status === 304) return;
-    tag = res.headers.get("ETag") || "";
     const now: Pulse = await res.json();
     if (String(now.approvals) !== String(pulse.value?.approvals)) approvals.value = now.approvals?.length ? (await getJSON<ApprovalList>("api/approvals")).approvals || [] : [];
     pulse.value = now;
+    tag = res.headers.get("ETag") || ""; // not before its approvals are here
   } catch { /* away says it */ }
 }
 
