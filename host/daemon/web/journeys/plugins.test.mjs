@@ -150,6 +150,28 @@ test('an approval stops what serves only after a question', async () => {
   assert.deepEqual([now.plugin.state, now.plugin.version], ['ready', '0.2.0']);
 });
 
+test('a version that comes while a person answers is not approved with the answer', async () => {
+  await weir.stranger('changer', ['one.example']);
+  const page = await world.visit(), article = await review(page, 'changer'), begun = pending(), answered = pending();
+  await article.getByRole('button', { name: 'Approve…' }).waitFor();
+  const { waiting } = await weir.api('api/plugins/changer');
+  await page.route('**/api/plugins/changer', async (route) => {
+    const response = await route.fetch();
+    begun.keep();
+    await answered.promise;
+    await route.fulfill({ response });
+  });
+  await weir.stranger('changer', ['one.example'], '0.2.0');
+  await begun.promise;
+  await article.getByRole('button', { name: 'Approve…' }).click();
+  const newer = page.waitForResponse('**/api/plugins/changer'), sent = page.waitForRequest('**/api/plugins/changer/approve');
+  answered.keep();
+  await (await newer).finished();
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  await article.getByRole('button', { name: 'Yes, let it run' }).click();
+  assert.equal((await sent).postDataJSON().digest, waiting.digest, 'a yes is to what was shown');
+});
+
 test('a call that is opened again says who allowed it or did not, as it did live', async () => {
   model.calls = (question) => [7, 8, 9].filter((n) => question.includes(n)).map((lines) => ['long_text', { lines }]);
   const page = await world.visit();

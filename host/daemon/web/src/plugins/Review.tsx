@@ -43,7 +43,8 @@ export function Review({ name, changed }: { name: string; changed: () => void })
   const load = () => take(() => getJSON<PluginReview>(path(name)), () => "");
   const say = (what: string, text: (r: PluginReview) => string, body: object = {}) => take(() => send<PluginReview>("POST", path(name, `/${what}`), { by: "page", ...body }), text).then((err) => { changed(); return err; });
   useEffect(() => { load(); }, [name]);
-  useEffect(() => { if (review.value && step.value.kind === "acts") getJSON<PluginReview>(path(name)).then((r) => { review.value = r; }, () => {}); }, [pulse.value?.tools, String(pulse.value?.plugins?.waiting)]);
+  // A newer version is not put below a question that was asked of this one.
+  useEffect(() => { if (review.value && step.value.kind === "acts") getJSON<PluginReview>(path(name)).then((r) => { if (step.value.kind === "acts") review.value = r; }, () => {}); }, [pulse.value?.tools, String(pulse.value?.plugins?.waiting)]);
 
   const approve = async (grants: PowerGrant[], stop = false) => {
     const r = review.value!, digest = (r.waiting || r.serving)!.digest;
