@@ -178,6 +178,28 @@ test('a question that could not be asked comes back into the box', async () => {
   await weir.start();
 });
 
+test('a question that is asked while its conversation is being opened comes after the others', async () => {
+  const page = await world.visit(), begun = pending(), answered = pending();
+  await ask(page, 'Who was the first?');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.route(/\/api\/conversations\/[^/?]+$/, async (route) => {
+    const response = await route.fetch();
+    begun.keep();
+    await answered.promise;
+    await route.fulfill({ response });
+  });
+  await page.getByRole('button', { name: /^Who was the first/ }).click();
+  await begun.promise;
+  model.says = () => ['It was another.'];
+  await ask(page, 'Who was the second?');
+  answered.keep();
+  await log(page).getByText('It was another.').waitFor();
+  await ended(page);
+  assert.deepEqual(await log(page).getByRole('article', { name: 'You' }).allInnerTexts(), ['Who was the first?', 'Who was the second?']);
+});
+
 test('a conversation is exported in each form', async () => {
   const page = await world.visit();
   model.calls = () => [['calculator', { expression: '6*7' }]];

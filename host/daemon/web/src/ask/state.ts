@@ -18,6 +18,7 @@ export class Conversation {
   budget = signal<Budget | null>(null);
   trace = signal<Trace | null>(null); // of the last turn
   problem = signal<Problem | null>(null);
+  opened = Promise.resolve(); // when its turns are here
   // place is the message that is looked for, from 1; 0: the end.
   place = signal(0);
   chosen = signal<Chosen>({});
@@ -78,7 +79,8 @@ export async function refresh(): Promise<void> {
 }
 
 export async function older(): Promise<void> {
-  const page = await getJSON<ConversationList>(`api/conversations?cursor=${encodeURIComponent(next.value)}`);
+  const from = next.value, page = await getJSON<ConversationList>(`api/conversations?cursor=${encodeURIComponent(from)}`);
+  if (from !== next.value) return; // they are here already
   list.value = [...(list.value || []), ...(page.conversations || [])];
   next.value = page.next || "";
 }
@@ -93,6 +95,10 @@ export async function open(id: string, place = 0): Promise<void> {
   const c = new Conversation(id);
   c.place.value = place;
   current.value = c;
+  await (c.opened = load(c, id));
+}
+
+async function load(c: Conversation, id: string): Promise<void> {
   const path = `api/conversations/${encodeURIComponent(id)}`;
   const stream = new Stream(api);
   const joined = stream.join(id).then(() => true, () => false);
@@ -160,8 +166,10 @@ effect(() => {
 
 // ---- asking
 
-export function ask(question: string, loads: unknown[]): void {
+export async function ask(question: string, loads: unknown[]): Promise<void> {
   const c = current.value, { model, profile, without } = c.chosen.value;
+  await c.opened; // the turns before this one
+  if (c.stream.value) { draft.value = `${question}\n${draft.value}`.trim(); return; } // an answer runs there
   const turn = new Turn(question, (c.turns.value.at(-1)?.number || 0) + 1);
   c.turns.value = [...c.turns.value, turn];
   c.place.value = 0;
