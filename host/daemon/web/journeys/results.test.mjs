@@ -308,6 +308,26 @@ test('one value of a JSON result is shown, whatever its texts hold', async () =>
   assert.deepEqual(await page.locator('script:not([src="app.js"]), img:not([src="icon.svg"]), [onerror]').evaluateAll((list) => list.map((n) => n.outerHTML)), []);
 });
 
+test('the value of a pointer is that of the last one', async () => {
+  const { uuid } = await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'json_tool', conversation_id: 'theirs', result: JSON.stringify({ items: ['heron', 'eagle'], rest: 'y'.repeat(9000) }) }) });
+  const page = await world.visit(), pointer = page.getByRole('textbox', { name: 'JSON' }), value = page.locator('.pointer-text pre'), begun = pending(), late = pending();
+  await page.evaluate((h) => { location.hash = h; }, `#/results/${uuid}`);
+  await page.route(/pointer=%2Fitems%2F0/, async (route) => {
+    begun.keep();
+    await late.promise;
+    await route.fallback();
+  });
+  await pointer.fill('/items/0');
+  await begun.promise;
+  await pointer.fill('/items/1');
+  await value.getByText('eagle').waitFor();
+  const answered = page.waitForResponse(/pointer=%2Fitems%2F0/);
+  late.keep();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  assert.equal(await value.innerText(), 'eagle');
+});
+
 test('archived results of programs are found, read and deleted', async () => {
   const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : n === 62 ? `${'x'.repeat(5000)} its end` : 'nothing'}`;
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });

@@ -134,8 +134,9 @@ function Hits({ find, open }: { find: Find; open: (line: number) => void }) {
 function Pointer({ uuid, pointer }: { uuid: string; pointer: string }) {
   const text = useSignal(""), said = useSignal("");
   useEffect(() => {
-    const timer = setTimeout(() => getJSON<ArchivePage>(path(uuid, "", { pointer })).then((p) => { text.value = p.text; said.value = t("nCharacters", { n: num(p.selected_chars) }); }, (err: Problem) => { text.value = ""; said.value = err.message; }), typed);
-    return () => clearTimeout(timer);
+    let over = false;
+    const timer = setTimeout(() => getJSON<ArchivePage>(path(uuid, "", { pointer })).then((p) => { if (!over) { text.value = p.text; said.value = t("nCharacters", { n: num(p.selected_chars) }); } }, (err: Problem) => { if (!over) { text.value = ""; said.value = err.message; } }), typed);
+    return () => { over = true; clearTimeout(timer); };
   }, [pointer]);
   return <div class="pointer-text"><p class="note" role="status">{said.value}</p><pre tabIndex={0}>{shown(text.value)}</pre></div>;
 }
