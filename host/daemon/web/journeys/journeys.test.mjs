@@ -200,6 +200,30 @@ test('a question that is asked while its conversation is being opened comes afte
   assert.deepEqual(await log(page).getByRole('article', { name: 'You' }).allInnerTexts(), ['Who was the first?', 'Who was the second?']);
 });
 
+test('what could not be asked for is asked again until the daemon answers', async () => {
+  const page = await world.visit();
+  await ask(page, 'Will you come back?');
+  await log(page).getByText('It is done.').waitFor();
+  await ended(page);
+  const talk = new URL(page.url()).hash, main = page.getByRole('main');
+  for (const [hash, shown] of [
+    ['#/ask', page.getByRole('link', { name: /^Plugins/ })], // only the operator has it
+    ['#/ask', page.getByRole('button', { name: /^Will you come back/ })],
+    [talk, bubble(page, 'Will you come back?')],
+    ['#/tools/calculator', main.getByRole('heading', { name: 'calculator' })],
+    ['#/plugins/calculator', main.getByRole('heading', { name: /^calculator / })],
+    ['#/results', main.getByText('Nothing is archived yet', { exact: false }).or(main.locator('.results li').first())],
+    ['#/account', main.getByRole('table').first()],
+  ]) {
+    await page.goto(weir.url + hash);
+    await page.route('**/api/**', (route) => route.abort());
+    await page.reload();
+    await page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).first().waitFor();
+    await page.unroute('**/api/**');
+    await shown.waitFor();
+  }
+});
+
 test('a conversation is exported in each form', async () => {
   const page = await world.visit();
   model.calls = () => [['calculator', { expression: '6*7' }]];

@@ -328,6 +328,25 @@ test('the value of a pointer is that of the last one', async () => {
   assert.equal(await value.innerText(), 'eagle');
 });
 
+test('lines that did not come are asked for again, and not at once', async () => {
+  const { uuid } = await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'wide', conversation_id: 'theirs', result: `${'x'.repeat(5000)}\n${Array.from({ length: 3000 }, (_, i) => `row ${i + 2}`).join('\n')}` }) });
+  const page = await world.visit(), more = page.getByRole('button', { name: /more characters$/ }), at = [], third = pending();
+  await page.evaluate((h) => { location.hash = h; }, `#/results/${uuid}`);
+  await more.waitFor();
+  await page.route(`**/api/archives/${uuid}?**`, (route) => {
+    if (/lines=2001-/.test(route.request().url()) && at.push(Date.now()) === 3) third.keep();
+    return route.abort();
+  });
+  await more.click();
+  await page.getByRole('main').getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).waitFor();
+  await page.getByRole('textbox', { name: 'Go to line' }).fill('2,300');
+  await page.keyboard.press('Enter');
+  await third.promise;
+  assert.ok(at[2] - at[0] > 1000, `asked for ${at.length} times in ${at[2] - at[0]} ms`); // each after the answer to the one before
+  await page.unroute(`**/api/archives/${uuid}?**`);
+  await page.getByText('row 2300', { exact: true }).waitFor();
+});
+
 test('archived results of programs are found, read and deleted', async () => {
   const line = (n) => `entry ${n}: ${n === 60 ? '苍鹭站在堰上\u202e' : n === 62 ? `${'x'.repeat(5000)} its end` : 'nothing'}`;
   await weir.api('api/results', { method: 'POST', body: JSON.stringify({ tool_name: 'their_tool', conversation_id: 'theirs', result: Array.from({ length: 900 }, (_, i) => line(i + 1)).join('\n') }) });

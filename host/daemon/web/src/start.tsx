@@ -24,7 +24,7 @@ export async function start(views: View[]): Promise<void> {
   effect(() => { if (refused.value && key.peek()) { logOut(); } });
   effect(() => {
     if (!key.value) { pulse.value = null; return; }
-    whoAmI().catch(() => {});
+    whoAmI();
     refresh();
     beat();
   });

@@ -1,7 +1,7 @@
 // The conversations that this tab has open, and what is asked in them.
 import { effect, signal, untracked } from "@preact/signals";
 import type { Budget, ChatStart, ConversationList, ConversationRow, KeptLine, ShownConversation, ShownMessage, Trace, TraceHead, TraceList } from "../api";
-import { api, getJSON, key, Problem, unreachable } from "../core/daemon";
+import { api, getJSON, key, later, Problem, unreachable } from "../core/daemon";
 import { beat } from "../core/pulse";
 import { go, route, to } from "../core/route";
 import { recall, remember } from "../core/storage";
@@ -74,7 +74,9 @@ export async function refresh(): Promise<void> {
     next.value = page.next || "";
     listed.value = "";
   } catch (err) { // what is listed may still be true; that there is nothing would not be
-    if (turn === asked && (err as Problem).code !== unreachable) listed.value = (err as Problem).message;
+    if (turn !== asked) return;
+    if ((err as Problem).code !== unreachable) listed.value = (err as Problem).message;
+    later(err, () => { if (turn === asked) refresh(); });
   }
 }
 
@@ -116,6 +118,7 @@ async function load(c: Conversation, id: string): Promise<void> {
   } catch (err) {
     stream.leave();
     c.problem.value = err as Problem;
+    later(err, () => { if (current.value === c && !c.stream.value) open(id, c.place.value); });
   }
 }
 

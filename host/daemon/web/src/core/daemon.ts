@@ -41,6 +41,9 @@ export class Problem extends Error {
 
 export const unreachable = "unreachable";
 
+// later asks again after a while, if the daemon did not answer.
+export const later = (err: unknown, ask: () => void): void => { if ((err as Problem).code === unreachable) setTimeout(ask, 1000); };
+
 // api sends a request; an answer that is not 2xx or 304 is a Problem.
 export async function api(path: string, options: RequestInit = {}): Promise<Response> {
   const headers: Record<string, string> = { "Accept-Language": tag(), ...(options.headers as Record<string, string>) }, by = key.value;
@@ -91,7 +94,10 @@ export const logIn = (by: { token: string } | { code: string }): Promise<void> =
 });
 
 export async function whoAmI(): Promise<void> {
-  session.value = await getJSON<SessionInfo>("api/session");
+  if (!key.value) return;
+  try {
+    session.value = await getJSON<SessionInfo>("api/session");
+  } catch (err) { later(err, whoAmI); }
 }
 
 // logOut ends the session, for all tabs.

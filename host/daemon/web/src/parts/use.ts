@@ -1,6 +1,6 @@
 // Hooks that several views use.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Problem, unreachable } from "../core/daemon";
+import { later, Problem, unreachable } from "../core/daemon";
 import { shown } from "../core/format";
 import { opened } from "../core/route";
 
@@ -11,14 +11,19 @@ export interface Asked<T> {
   again: () => void;
 }
 
-// useAsked asks when one of the values in by changes, and again when again is called.
+// useAsked asks when one of the values in by changes, again when again is called, and until
+// the daemon answers.
 export function useAsked<T>(ask: () => Promise<T>, by: unknown[]): Asked<T> {
   const [state, set] = useState<{ data?: T; problem?: Problem }>({});
   const turn = useRef(0);
   const again = () => {
     const mine = ++turn.current;
     ask().then((data) => { if (mine === turn.current) set({ data }); },
-      (problem) => { if (mine === turn.current) set((s) => ({ data: problem.code === unreachable ? s.data : undefined, problem })); });
+      (problem) => {
+        if (mine !== turn.current) return;
+        set((s) => ({ data: problem.code === unreachable ? s.data : undefined, problem }));
+        later(problem, () => { if (mine === turn.current) again(); });
+      });
   };
   useEffect(() => { again(); return () => { turn.current++; }; }, by);
   return { ...state, again };

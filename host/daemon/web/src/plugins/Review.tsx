@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { PluginAsk, PluginDifference, PluginInfo, PluginLog, PluginReview, PluginVersion, PowerGrant } from "../api";
-import { getJSON, Problem, send, told } from "../core/daemon";
+import { getJSON, later, Problem, send, told } from "../core/daemon";
 import { seconds, shown, size, moment } from "../core/format";
 import { pulse } from "../core/pulse";
 import { to } from "../core/route";
@@ -36,11 +36,11 @@ export function Review({ name, changed }: { name: string; changed: () => void })
     } catch (err) {
       const problem = err as Problem;
       said.value = told(problem);
-      if (problem.code === "changed") { review.value = await getJSON<PluginReview>(path(name)); step.value = { kind: "acts" }; }
+      if (problem.code === "changed") { review.value = await getJSON<PluginReview>(path(name)).catch(() => review.value); step.value = { kind: "acts" }; }
       return problem;
     }
   };
-  const load = () => take(() => getJSON<PluginReview>(path(name)), () => "");
+  const load = (): Promise<void> => take(() => getJSON<PluginReview>(path(name)), () => "").then((err) => { if (err) later(err, load); });
   const say = (what: string, text: (r: PluginReview) => string, body: object = {}) => take(() => send<PluginReview>("POST", path(name, `/${what}`), { by: "page", ...body }), text).then((err) => { changed(); return err; });
   useEffect(() => { load(); }, [name]);
   // A newer version is not put below a question that was asked of this one.

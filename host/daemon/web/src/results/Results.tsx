@@ -1,9 +1,9 @@
 // All archived results, of conversations, `weir call`, MCP clients and programs, and the
 // search in their whole texts.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { ArchiveList, ArchiveRow, Found } from "../api";
-import { getJSON, Problem, told, unreachable } from "../core/daemon";
+import { getJSON, later, Problem, told, unreachable } from "../core/daemon";
 import { moment, num, shown, size } from "../core/format";
 import { go, route, to } from "../core/route";
 import { t } from "../core/words";
@@ -23,21 +23,28 @@ export function Results() {
 }
 
 function All() {
-  const rows = useSignal<ArchiveRow[] | null>(null), more = useSignal(false), words = useSignal(route.peek().query.get("q") || ""), tool = useSignal(""), found = useSignal<Found | null>(null), problem = useSignal<Problem | null>(null);
+  const rows = useSignal<ArchiveRow[] | null>(null), more = useSignal(false), words = useSignal(route.peek().query.get("q") || ""), tool = useSignal(""), found = useSignal<Found | null>(null), problem = useSignal<Problem | null>(null), turn = useRef(0);
   const load = async (offset: number) => {
+    const mine = ++turn.current;
     try {
       const page = (await getJSON<ArchiveList>(`api/archives?${new URLSearchParams({ limit: String(pageRows), offset: String(offset), ...(tool.value && { tool: tool.value }) })}`)).archives || [];
+      if (mine !== turn.current) return;
       rows.value = offset ? [...(rows.value || []), ...page] : page;
       more.value = page.length === pageRows;
       problem.value = null;
-    } catch (err) { problem.value = err as Problem; }
+    } catch (err) {
+      if (mine !== turn.current) return;
+      problem.value = err as Problem;
+      later(err, () => { if (mine === turn.current) load(offset); });
+    }
   };
-  useEffect(() => { load(0); }, [tool.value]);
+  useEffect(() => { load(0); return () => { turn.current++; }; }, [tool.value]);
   useEffect(() => {
     const q = words.value.trim();
     if (!q) { found.value = null; return; }
     let over = false;
-    const timer = setTimeout(() => getJSON<Found>(`api/archives/search?limit=100&q=${encodeURIComponent(q)}`).then((f) => { if (!over) { found.value = f; problem.value = null; } }, (err: Problem) => { if (!over) problem.value = err; }), typed);
+    const search = () => { if (!over) getJSON<Found>(`api/archives/search?limit=100&q=${encodeURIComponent(q)}`).then((f) => { if (!over) { found.value = f; problem.value = null; } }, (err: Problem) => { if (!over) { problem.value = err; later(err, search); } }); };
+    const timer = setTimeout(search, typed);
     return () => { over = true; clearTimeout(timer); };
   }, [words.value]);
   useKeys({ "/": () => document.getElementById("search-texts")?.focus() });

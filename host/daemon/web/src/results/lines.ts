@@ -1,7 +1,7 @@
 // The lines of one archived result, loaded a page at a time as they come into sight.
 import { signal } from "@preact/signals";
 import type { ArchivePage } from "../api";
-import { getJSON, Problem } from "../core/daemon";
+import { getJSON, later, Problem } from "../core/daemon";
 import { chars } from "../core/format";
 
 export const pageLines = 500;
@@ -46,17 +46,23 @@ export class Lines {
       if (!this.head.value) this.head.value = answer;
       this.problem.value = null;
     } catch (err) {
-      this.pages.delete(page); // is asked for again when it is looked at again
       this.problem.value = err as Problem;
+      setTimeout(() => { // then it is asked for again, if it is looked at
+        this.pages.delete(page);
+        this.loaded.value++;
+        if (!this.head.value) later(err, () => this.load(page));
+      }, 1000);
     }
     this.loaded.value++;
   }
 
   // open loads a clipped line in whole, or as much of it as one answer of the daemon has.
   async open(n: number): Promise<void> {
-    const answer = await getJSON<ArchivePage>(path(this.uuid, "", { lines: `${n}-${n}` }));
-    this.opened.set(n, answer.text.replace(/\n$/, ""));
-    this.loaded.value++;
+    try {
+      this.opened.set(n, (await getJSON<ArchivePage>(path(this.uuid, "", { lines: `${n}-${n}` }))).text.replace(/\n$/, ""));
+      this.problem.value = null;
+      this.loaded.value++;
+    } catch (err) { this.problem.value = err as Problem; }
   }
 
   isOpen(n: number): boolean { return this.opened.has(n); }

@@ -47,7 +47,7 @@ export function Settings() {
         {changes.value.length > 0 && (
           <section class="gathered" aria-label={t("gatheredChanges")}>
             <p><strong>{t("changesGathered", { n: changes.value.length })}</strong> {changes.value.map((c) => (c.key || []).join(".")).join(", ")}</p>
-            <div class="row"><Button onClick={discard}>{t("discard")}</Button><SaveSettings label={t("seeChanges")} changes={() => changes.value} done={() => { discard(); load(); }} /></div>
+            <div class="row"><Button onClick={discard}>{t("discard")}</Button><SaveSettings label={t("seeChanges")} changes={() => changes.value} done={() => { discard(); load().catch(() => {}); }} /></div>
           </section>
         )}
       </div>
