@@ -399,6 +399,24 @@ for (const locks of [true, false]) test(`a log-in that takes the place of a sess
   }
 });
 
+test('a log-in waits for the end of the log-out before it', async () => {
+  const page = await world.visit(), ends = pending(), order = [];
+  await page.route(/\/api\/session$/, async (route) => {
+    const method = route.request().method();
+    if (method === 'DELETE') await ends.promise;
+    if (method !== 'GET') order.push(method);
+    return route.fallback();
+  });
+  await page.getByRole('link', { name: 'Account: Operator' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).fill(weir.token);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  ends.keep();
+  await page.getByRole('heading', { name: 'Operator' }).waitFor();
+  assert.deepEqual(order, ['DELETE', 'POST'], 'the answer to a log-out takes the cookie away');
+});
+
 test('an answer shows in a second tab, and goes on when the first is closed', async () => {
   const rest = pending();
   model.says = () => ['Half of it', rest.promise];

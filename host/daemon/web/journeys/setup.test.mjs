@@ -133,6 +133,24 @@ test('a user sees what is theirs, and none of the operator', async () => {
   await page.getByRole('heading', { name: 'There is no such page.' }).waitFor();
 });
 
+test('who logs in after somebody else sees nothing of theirs', async () => {
+  const page = await world.visit({});
+  await ask(page, 'What is mine?');
+  await log(page).getByText('It is done.').waitFor();
+  await page.waitForURL(/#\/ask\/./);
+  await page.getByRole('link', { name: 'Account: Operator' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  const anew = page.waitForEvent('domcontentloaded');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await anew;
+  await page.getByRole('link', { name: 'Account: ann' }).waitFor();
+  await view(page, 'Ask');
+  await page.getByText('No conversations yet.').waitFor();
+  assert.equal(new URL(page.url()).hash, '#/ask');
+  assert.equal(await log(page).getByText('What is mine?').count(), 0);
+});
+
 test('a script waits for one answer to all of its calls, and goes on', async () => {
   const source = "const [a, b, c] = await Promise.all([tools.long_text({ lines: 7 }), tools.calculator({ expression: '6*7' }), tools.long_text({ lines: 7 })]);\nconsole.log('looked \u202e at');\nreturn `${b} after ${a.lines + c.lines} lines`;";
   const headers = { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' };

@@ -95,16 +95,18 @@ export const logIn = (by: { token: string } | { code: string }): Promise<void> =
 
 export async function whoAmI(): Promise<void> {
   if (!key.value) return;
+  const before = session.peek();
   try {
     session.value = await getJSON<SessionInfo>("api/session");
+    if (before && before.principal !== session.value.principal) location.reload(); // what is open is of somebody else
   } catch (err) { later(err, whoAmI); }
 }
 
 // logOut ends the session, for all tabs.
 export function logOut(): void {
-  api("api/session", { method: "DELETE" }).catch(() => {}); // the key is forgotten either way
+  const ended = api("api/session", { method: "DELETE" }).then(() => {}, () => {}); // the key is forgotten either way
+  begun = inTurn(() => ended); // its answer takes the cookie away, also that of a later log-in
   keep("");
-  session.value = null;
 }
 
 // told is a problem in one line.
