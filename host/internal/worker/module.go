@@ -315,7 +315,11 @@ func (m *Module) notStarted(ctx context.Context, inv sandbox.Invocation, err err
 	case errors.As(err, &held):
 		return tool.Errorf(tool.Failed, hintReport, "%s cannot start: %s", inv.Name(), held)
 	}
-	m.log.Error("a worker cannot be started", "error", err)
+	level := hclog.Error
+	if lost != nil && lost.state.String() == "signal: terminated" { // with this process, as `pkill weir` does it
+		level = hclog.Warn
+	}
+	m.log.Log(level, "a worker cannot be started", "error", err)
 	return tool.Errorf(tool.Failed, "call it again; if the call fails again, use another tool: the operator must check this one", "%s cannot start: its process was not ready", inv.Name())
 }
 

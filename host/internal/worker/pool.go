@@ -158,6 +158,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		p.mu.Unlock()
 		return nil
 	}
+	p.end() // before a call can find the Pool closed and take that for a fault
 	p.closed = true
 	if p.sweep != nil {
 		p.sweep.Stop()
@@ -165,7 +166,6 @@ func (p *Pool) Close(ctx context.Context) error {
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()
-	p.end()
 	for _, i := range idle {
 		i.w.discard()
 	}

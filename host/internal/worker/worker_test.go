@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
@@ -542,6 +543,36 @@ func TestNoSuchProgram(t *testing.T) {
 	}
 	if descriptors(t) > fds || regions(t) > mapped {
 		t.Errorf("it left %d descriptors and %d mappings, and found %d and %d", descriptors(t), regions(t), fds, mapped)
+	}
+}
+
+// A shutdown is no error: not of a call that finds the pool closed, and not of a worker
+// that SIGTERM ended together with this process.
+func TestShutdownIsNoError(t *testing.T) {
+	for range 50 {
+		p := newPool(t, nil)
+		go func() { _ = p.Close(context.Background()) }() // an error is that of the next Close
+		for p.enter() {
+			p.tasks.Done()
+		}
+		if p.ending.Err() == nil {
+			t.Fatal("a call finds the pool closed and does not know that it ends")
+		}
+	}
+	var log strings.Builder
+	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
+	m := load(t, newPool(t, func(c *Config) { c.Logger = hclog.New(&hclog.LoggerOptions{Output: &log}) }), pl)
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Process.Signal(syscall.SIGTERM) // it is there until Wait
+	_ = child.Wait()                          // the state says how it ended
+	if fail := m.notStarted(t.Context(), sandbox.Invocation{Export: "run"}, &lossError{state: child.ProcessState}); !strings.Contains(fail.Msg, "its process was not ready") {
+		t.Errorf("got %v", fail)
+	}
+	if s := log.String(); !strings.Contains(s, "[WARN]") || strings.Contains(s, "[ERROR]") {
+		t.Errorf("the log has %q", s)
 	}
 }
 
