@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
@@ -55,7 +56,7 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer made()
-		if body, ok := read(w, r); ok {
+		if body, _, ok := u.receive(w, r); ok {
 			u.stateful.ServeHTTP(w, again(r, body))
 		}
 		return
@@ -75,14 +76,12 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		u.stateful.ServeHTTP(w, r)
 		return
 	}
-	body, ok := read(w, r)
+	body, m, ok := u.receive(w, r)
 	if !ok {
 		return
 	}
-	m := message{}
-	if wellSent(r) {
-		m = recognise(body)
-		m.tracedBy(r.Header)
+	if !wellSent(r) {
+		m = message{}
 	}
 	switch {
 	case m.kind == call && m.version == "" && x.takes(m.name):
@@ -104,7 +103,7 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 		u.stateless.ServeHTTP(w, r)
 		return
 	}
-	body, ok := read(w, r)
+	body, m, ok := u.receive(w, r)
 	if !ok {
 		return
 	}
@@ -112,8 +111,6 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	defer context.AfterFunc(u.s.ctx, end)()
 	h := r.Header
-	m := recognise(body)
-	m.tracedBy(r.Header)
 	if wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
 		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools().MayAsk(m.name)) {
 		u.serveCall(ctx, w, m)
@@ -138,8 +135,9 @@ func (u *user) serve(ctx context.Context, m message) []byte {
 	return u.reply(m, r)
 }
 
-// read reads a request's body; false: it was refused.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+// receive reads a request's body, and the message in it; false: it was refused. What is no
+// JSON is refused in the language that the request asks for.
+func (u *user) receive(w http.ResponseWriter, r *http.Request) (body []byte, m message, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	var long *http.MaxBytesError
 	switch {
@@ -149,12 +147,20 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuse(w, http.StatusBadRequest, "the message broke off")
 	case tooMany(body):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", MaxBatch))
-		return nil, false
 	case tooHeavy(body):
 		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message has more than %d values", maxValues))
-		return nil, false
+	default:
+		if m = recognise(body); m.kind != broken {
+			m.tracedBy(r.Header)
+			return body, m, true
+		}
+		l := u.locale()
+		if r.Header.Get("Accept-Language") != "" {
+			l = params.Language(r)
+		}
+		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, textsIn(l).garbled)
 	}
-	return body, err == nil
+	return nil, m, false
 }
 
 // tooHeavy reports whether a text has more than maxValues values, those of arguments of
@@ -206,7 +212,11 @@ func wellSent(r *http.Request) bool {
 
 // refuse answers a request that gets no further.
 func refuse(w http.ResponseWriter, status int, text string) {
+	reject(w, status, jsonrpc.CodeInvalidRequest, text)
+}
+
+func reject(w http.ResponseWriter, status int, code int64, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(failure("null", jsonrpc.CodeInvalidRequest, text)) // the client is gone if this fails
+	_, _ = w.Write(failure("null", code, text)) // the client is gone if this fails
 }

@@ -230,7 +230,7 @@ func (st *stream) take(line []byte) error {
 	m := recognise(line)
 	switch {
 	case m.kind == broken:
-		st.out.line(failure("null", jsonrpc.CodeParseError, "the line is no JSON"))
+		st.out.line(failure("null", jsonrpc.CodeParseError, textsIn(st.user.locale()).garbled))
 	case m.kind == call && st.takesNow(m):
 		st.slots <- struct{}{}
 		j := &job{m: m}

@@ -14,6 +14,7 @@ type texts struct {
 	expired      string // resource
 	broken       string // a call that could not be made
 	full         string // sessions
+	garbled      string // a message
 	unreadable   string // the archive
 	cursor       string // of a list
 	noTask       string
@@ -41,6 +42,7 @@ var (
 		expired: "the archived result was pruned; call %s again",
 		broken:  "the call could not be finished",
 		full:    "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
+		garbled: "the message is not JSON; send one JSON-RPC 2.0 message, encoded as JSON in UTF-8",
 		noTask:  "there is no task with that id; newer ones may have displaced it",
 		cursor:  "the cursor is not one that this server gave; list from the beginning",
 		kept:    "The whole result of an earlier call.",
@@ -61,6 +63,7 @@ var (
 		expired: "该存档结果已被清理；请重新调用 %s",
 		broken:  "调用未能完成",
 		full:    "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
+		garbled: "该消息不是 JSON；请发送一条 JSON-RPC 2.0 消息，以 UTF-8 编码的 JSON 书写",
 		noTask:  "没有该编号的任务；它可能已被更新的任务取代",
 		cursor:  "该游标不是本服务器给出的；请从头列出",
 		kept:    "先前某次调用的完整结果。",

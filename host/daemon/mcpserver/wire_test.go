@@ -132,6 +132,36 @@ func TestPlainCallIsJSON(t *testing.T) {
 	}
 }
 
+// What is no JSON is an error of JSON-RPC in every revision of the protocol, in the
+// language that the request asks for.
+func TestNoJSON(t *testing.T) {
+	b := newBench(t, nil)
+	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	const en, zh = "the message is not JSON; send one JSON-RPC 2.0 message", "该消息不是 JSON；请发送一条 JSON-RPC 2.0 消息"
+	for name, header := range map[string]map[string]string{
+		"without a session": {}, "in a session": {sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-06-18"}, "by a later revision": {versionHeader: stateless},
+	} {
+		for language, want := range map[string]string{"": en, "en": en, "zh-CN,en;q=0.5": zh} {
+			header["Accept-Language"] = language
+			for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":`, "no json", ""} {
+				r := b.post("me", header, text)
+				var got struct {
+					ID    json.RawMessage
+					Error struct {
+						Code    int
+						Message string
+					}
+				}
+				body, _ := io.ReadAll(r.Body)
+				err := json.Unmarshal(body, &got)
+				if err != nil || r.StatusCode != 400 || r.Header.Get("Content-Type") != "application/json" || string(got.ID) != "null" || got.Error.Code != -32700 || !strings.HasPrefix(got.Error.Message, want) {
+					t.Errorf("%s, %q, language %q: %d %s", name, text, language, r.StatusCode, body)
+				}
+			}
+		}
+	}
+}
+
 // A batch is bounded: 20,000 pings in 760 KB took 1.6 GB.
 func TestBatchesAreBounded(t *testing.T) {
 	b := newBench(t, nil)
