@@ -50,6 +50,7 @@ func run(ctx context.Context, args []string, env term.Env) int {
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
+	strict(root)
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd { // its answer has descriptions
 		c.translate(root)
 	}

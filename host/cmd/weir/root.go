@@ -84,6 +84,33 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return p.WithHint("`%s --help` lists the commands", cmd.CommandPath())
 }
 
+// strict adds the library's commands help and completion, and makes an argument that they
+// do not know an error: they would print a help and exit with 0.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	help, _, _ := root.Find([]string{"help"}) // they were added just now
+	help.Args = func(_ *cobra.Command, args []string) error {
+		if cmd, rest, err := root.Find(args); err == nil && len(rest) > 0 && cmd.HasSubCommands() {
+			return subcommand(cmd, rest)
+		}
+		return nil
+	}
+	completion, _, _ := root.Find([]string{"completion"})
+	var shells []string
+	for _, cmd := range completion.Commands() {
+		cmd.Args = argCount(0, 0, "no arguments")
+		shells = append(shells, cmd.Name())
+	}
+	completion.Args = nil
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return usagef("", "there is no completion for a shell %q", args[0]).WithHint("use one of: %s", strings.Join(shells, ", "))
+	}
+}
+
 // nearCommands returns the subcommands that name may be a mistake for, as they are typed.
 func nearCommands(cmd *cobra.Command, name string) (near []string) {
 	var names []string
