@@ -90,7 +90,7 @@ func (p Policy) Validate(bad func(problem, fix tool.Text, key ...string)) {
 		oneOf(r.Action, []Action{Allow, Ask, Deny}, "rule", n, "action")
 		for _, name := range slices.Sorted(maps.Keys(r.Args)) {
 			if _, err := regexp.Compile(r.Args[name]); err != nil {
-				bad(tool.Textf("the expression for %s is invalid: %s", name, strings.TrimPrefix(err.Error(), "error parsing regexp: ")), tool.Textf("write RE2"), "rule", n, "args", name)
+				bad(tool.Textf("the expression for %s is invalid: %s", name, msg.Of(err)), tool.Textf("write RE2"), "rule", n, "args", name)
 			}
 			if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(name, "~0", ""), "~1", ""), "~") && strings.HasPrefix(name, "/") {
 				bad(tool.Textf("%s is not a JSON pointer", name), tool.Textf("write ~0 for ~ and ~1 for / within a name"), "rule", n, "args", name)

@@ -2,14 +2,13 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/host/internal/exprcost"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/snippet"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/sdk/tool"
@@ -130,7 +129,7 @@ func grep(text, expr string, context int) (string, int, *tool.Error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {
 		return "", 0, tool.Errorf(tool.BadArgs, `write an RE2 expression; escape . ( [ * + ? with \; (?i) ignores case`,
-			"grep is not a valid expression: %v", regexpFault(err))
+			"grep is not a valid expression: %v", msg.Of(err))
 	}
 	lines := splitLines(text)
 	var hits []int
@@ -162,16 +161,6 @@ func grep(text, expr string, context int) (string, int, *tool.Error) {
 		written = to + 1
 	}
 	return b.String(), len(hits), nil
-}
-
-// regexpFault returns what package regexp says about an expression, as a text whose
-// format is a key of the translations.
-func regexpFault(err error) tool.Text {
-	bad, ok := errors.AsType[*syntax.Error](err)
-	if !ok {
-		return tool.Text{Format: strings.TrimPrefix(err.Error(), "error parsing regexp: ")}
-	}
-	return tool.Text{Format: "%v: `%s`", Args: []any{tool.Text{Format: bad.Code.String()}, bad.Expr}}
 }
 
 // splitLines returns the lines without their ends.

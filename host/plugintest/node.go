@@ -180,7 +180,7 @@ func (n node) expression(key string) *regexp.Regexp {
 	}
 	re, err := regexp.Compile(s)
 	if err != nil {
-		n.Bad(key, tool.Textf("write RE2 syntax; in single quotes, a backslash needs no escape"), "%s: %s", n.Name(key), err)
+		n.Bad(key, tool.Textf("write RE2 syntax; in single quotes, a backslash needs no escape"), "%s: %s", n.Name(key), msg.Of(err))
 	}
 	return re
 }

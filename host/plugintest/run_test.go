@@ -190,7 +190,7 @@ func TestUnsound(t *testing.T) {
 		{"one name twice", "[[case]]\nname = \"a\"\n[[case]]\nname = \"a\"\n", "river/tests/x.toml:3:1: another case of this file has the same name: that of line 1"},
 		{"an unknown tool", "tool = \"lake\"\n[[case]]\nname = \"a\"\n", "river/tests/x.toml:1:1: the plugin has no tool \"lake\"; write one of: river"},
 		{"types", "[[case]]\nname = 7\nargs = 8\n", "river/tests/x.toml:2:1: case.name is a whole number"},
-		{"an expression", "[[case]]\nname = \"a\"\nexpect = { matches = \"(\" }\n", "river/tests/x.toml:3:12: case.expect.matches: error parsing regexp"},
+		{"an expression", "[[case]]\nname = \"a\"\nexpect = { matches = \"(\" }\n", "river/tests/x.toml:3:12: case.expect.matches: missing closing ): `(`"},
 		{"a range", "[[case]]\nname = \"a\"\nexpect = { chars = \"9..3\" }\n", "river/tests/x.toml:3:12: case.expect.chars is 9..3"},
 		{"a code", "[[case]]\nname = \"a\"\nexpect = { error = \"oops\" }\n", "river/tests/x.toml:3:12: there is no error \"oops\""},
 		{"a file elsewhere", "[[case]]\nname = \"a\"\nfiles = { a = { from = \"../../x\" } }\n", "river/tests/x.toml:3:17: case.files.a.from is \"../../x\", which leads out"},

@@ -1,8 +1,9 @@
 package limit
 
 import (
-	"fmt"
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +19,33 @@ import (
 func CheckHighlights(exprs []string) error {
 	for _, e := range exprs {
 		if _, err := regexp.Compile(e); err != nil {
-			return fmt.Errorf("keep %q is not a regular expression: %w", e, err)
+			return notRE2(e, err)
 		}
 	}
 	if len(exprs) > 1 && slices.Contains(exprs, tool.KeepLinesNone) {
-		return fmt.Errorf("keep has %q beside other expressions; write %q alone, or (none) for the text", tool.KeepLinesNone, tool.KeepLinesNone)
+		return &keepError{text: tool.Textf("keep has %q beside other expressions; write %q alone, or (none) for the text", tool.KeepLinesNone, tool.KeepLinesNone)}
 	}
 	return nil
+}
+
+// A keepError says what is wrong with expressions. Error returns it in English.
+type keepError struct {
+	text tool.Text
+	err  error // of package regexp; nil: none
+}
+
+func (e *keepError) Error() string      { return e.text.String() }
+func (e *keepError) Unwrap() error      { return e.err }
+func (e *keepError) MsgText() tool.Text { return e.text }
+
+// notRE2 returns the error of an expression, without the words that package regexp
+// begins with.
+func notRE2(expr string, err error) error {
+	why := tool.Text{Format: err.Error()}
+	if s, ok := errors.AsType[*syntax.Error](err); ok {
+		why = tool.Text{Format: "%v: `%s`", Args: []any{tool.Text{Format: s.Code.String()}, s.Expr}}
+	}
+	return &keepError{tool.Textf("keep %q is not a regular expression: %s", expr, why), err}
 }
 
 // Highlights are the compiled expressions of Limits.Keep, for use in many cuts.

@@ -92,6 +92,9 @@ func TestCheckHighlights(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"a(b"`) {
 		t.Errorf("the error does not name the expression: %v", err)
 	}
+	if got := err.Error(); got != "keep \"a(b\" is not a regular expression: missing closing ): `a(b`" {
+		t.Errorf("%q", got)
+	}
 }
 
 // A log with many matches stays within many budgets.

@@ -82,7 +82,7 @@ var (
 	unplaced = regexp.MustCompile(`%[-+# 0]*[\d.]*[a-zA-Z]`)
 	// Text to type, the words of a library, text that joins two others, and text with
 	// its Chinese beside it.
-	onlyTyped = regexp.MustCompile(`^schema = %d$|^send \{|^\{|^error parsing regexp: $|^ \(and %d more\)$|^; and $|^"query" is missing$|\p{Han}`)
+	onlyTyped = regexp.MustCompile(`^schema = %d$|^send \{|^\{|^ \(and %d more\)$|^; and $|^"query" is missing$|\p{Han}`)
 )
 
 func nameOf(e ast.Expr) string {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp/syntax"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -144,6 +146,10 @@ func Of(err error) tool.Text {
 		return ofTool(e)
 	case *fs.PathError:
 		return tool.Text{Format: "%s %s: %v", Args: []any{e.Op, e.Path, e.Err}}
+	case *syntax.Error:
+		return tool.Text{Format: "%v: `%s`", Args: []any{tool.Text{Format: e.Code.String()}, e.Expr}}
+	case *strconv.NumError: // the sentence around it names the value
+		return tool.Text{Format: e.Err.Error()}
 	}
 	return tool.Text{Format: err.Error()}
 }

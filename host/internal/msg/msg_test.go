@@ -3,6 +3,8 @@ package msg
 import (
 	"errors"
 	"io/fs"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/weirhost/weir/sdk/tool"
@@ -27,6 +29,29 @@ func TestIn(t *testing.T) {
 		}
 		if got := In(tool.En, c.text); got != c.text.String() {
 			t.Errorf("in English %q is %q", c.text, got)
+		}
+	}
+}
+
+// What Go's packages say of an expression and of a number is the reason alone.
+func TestReasonsOfLibraries(t *testing.T) {
+	_, expr := regexp.Compile("a(b")
+	_, number := strconv.Atoi("x")
+	_, large := strconv.ParseInt("99999999999999999999", 10, 64)
+	for _, c := range []struct {
+		err    error
+		en, zh string
+	}{
+		{expr, "missing closing ): `a(b`", "缺少 )：`a(b`"},
+		{number, "invalid syntax", "语法无效"},
+		{large, "value out of range", "超出范围"},
+	} {
+		text := tool.Textf("%s cannot be read: %s", "x", c.err)
+		if got := In(tool.En, text); got != "x cannot be read: "+c.en {
+			t.Errorf("%q", got)
+		}
+		if got := In(tool.Zh, text); got != "无法读取 x："+c.zh {
+			t.Errorf("%q", got)
 		}
 	}
 }

@@ -183,7 +183,7 @@ var badManifests = []struct{ name, old, new, want string }{
 		`plugin.toml:33:8: tool.output.head is NaN; write a share of the budget from 0 to 1, for example head = 0.4`},
 	{"a keep that is no expression",
 		`"panic"]`, `"pan(ic"]`,
-		"plugin.toml:35:18: keep \"pan(ic\" is not a regular expression: error parsing regexp: missing closing ): `pan(ic`; write RE2 syntax; literal text needs \\ before . ( [ and the like"},
+		"plugin.toml:35:18: keep \"pan(ic\" is not a regular expression: missing closing ): `pan(ic`; write RE2 syntax; literal text needs \\ before . ( [ and the like"},
 	{"a keep that is no string",
 		`"panic"]`, `5]`,
 		`plugin.toml:35:18: tool.output.keep[1] is a whole number; write a string`},

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
 	"iter"
 	"math/bits"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -59,7 +59,7 @@ func (b *Budget) CheckKeep(pattern string) error {
 		return errorf("its regular expressions are too large; use fewer and shorter repeats")
 	}
 	if err := limit.CheckHighlights([]string{pattern}); err != nil {
-		return errorf("keep %q is not a regular expression: %s", pattern, errors.Unwrap(err))
+		return &Error{Text: msg.Of(err)}
 	}
 	return nil
 }
