@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, calls, drawn, ended, log, pending, same, startWorld, view } from './world.mjs';
+import { ask, calls, copy, drawn, ended, log, pending, same, startWorld, view } from './world.mjs';
 
 let world, weir, model;
 before(async () => { world = await startWorld('[agents.brief]\nmax_tool_result_length = 2000\n[limits]\nceiling_chars = 11000\n[tools.by_operator]\nmax_chars = 3000\nkeep = ["^line 77:", "9:$"]'); ({ weir, model } = world); });
@@ -435,7 +435,8 @@ test('the main tasks are done with the keyboard alone', async () => {
 
   await go('Clients');
   await reach(page, page.getByRole('button', { name: 'Cursor' }), 'Enter');
-  await reach(page, page.getByRole('button', { name: 'Copy the entry' }).first(), 'Enter');
-  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const entry = page.getByRole('button', { name: 'Copy the entry' }).first();
+  await reach(page, entry);
+  await copy(page, entry, () => page.keyboard.press('Enter'));
   assert.ok(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).mcpServers.weir);
 });

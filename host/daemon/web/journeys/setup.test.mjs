@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, log, startWorld, view, violations } from './world.mjs';
+import { ask, copy, log, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 const token = 'weir_ann_0123456789abcdef0123456789abcdef';
@@ -28,7 +28,7 @@ test('a client is set up by copying, and the token shows on demand alone', async
   const tools = page.getByRole('region', { name: 'Programs that use the tools' }), questions = page.getByRole('region', { name: 'Programs that ask a model' });
   await tools.getByRole('button', { name: 'Cursor' }).click();
   await tools.getByText(`${weir.dir}/.cursor/mcp.json`).waitFor();
-  await tools.getByRole('button', { name: 'Copy the entry' }).click();
+  await copy(page, tools.getByRole('button', { name: 'Copy the entry' }));
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   const { mcpServers } = JSON.parse(await copied());
   assert.match(mcpServers.weir.command, /\/bin\/weir$/);
@@ -39,8 +39,7 @@ test('a client is set up by copying, and the token shows on demand alone', async
   await tools.getByRole('button', { name: 'Show the token' }).click();
   await questions.getByText(`Bearer ${weir.token}`).waitFor();
   await tools.getByRole('button', { name: 'Copied' }).waitFor({ state: 'hidden' });
-  await tools.getByRole('button', { name: 'Copy the entry' }).click();
-  await tools.getByRole('button', { name: 'Copied' }).waitFor();
+  await copy(page, tools.getByRole('button', { name: 'Copy the entry' }));
   const { weir: entry } = JSON.parse(await copied()).mcpServers;
   assert.deepEqual([entry.url, entry.headers.Authorization], [`${weir.url}mcp`, `Bearer ${weir.token}`]);
   await tools.getByRole('button', { name: 'Hide the token' }).click();

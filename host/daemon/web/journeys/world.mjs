@@ -269,6 +269,12 @@ export const view = (page, name) => page.getByRole('navigation', { name: /^(View
 // calls are the calls of a tool in the conversation.
 export const calls = (page, tool) => log(page).getByRole('region', { name: `Tool call ${tool}` });
 
+// copy has a button copy, and waits until it says so, which it does for two seconds alone.
+export async function copy(page, button, act = () => button.click()) {
+  const node = await button.elementHandle(); // its name changes
+  await Promise.all([page.waitForFunction((n) => n.textContent === 'Copied', node), act()]);
+}
+
 // ended waits until the model has answered.
 export const ended = (page) => page.getByRole('button', { name: /^(Stop|停止)$/ }).waitFor({ state: 'hidden' });
 
