@@ -140,9 +140,12 @@ test('who logs in after somebody else sees nothing of theirs', async () => {
   await page.getByRole('link', { name: 'Account: Operator' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
-  const anew = page.waitForEvent('domcontentloaded');
+  const anew = page.waitForEvent('domcontentloaded'), shown = [];
+  await page.exposeFunction('shows', (text) => shown.push(text));
+  await page.evaluate(() => new MutationObserver(() => { if (document.querySelector('.shell')) shows(document.body.innerText); }).observe(document.body, { childList: true, subtree: true }));
   await page.getByRole('button', { name: 'Continue' }).click();
   await anew;
+  assert.deepEqual(shown, [], 'the page of before, in the new session');
   await page.getByRole('link', { name: 'Account: ann' }).waitFor();
   await view(page, 'Ask');
   await page.getByText('No conversations yet.').waitFor();

@@ -86,7 +86,12 @@ export async function send<T = unknown>(method: string, path: string, body?: unk
 // that is logged in stays so if that fails.
 export const logIn = (by: { token: string } | { code: string }): Promise<void> => begun = inTurn(async () => {
   try {
-    keep((await send<SessionStarted>("POST", "api/session", by)).key);
+    const begins = await send<SessionStarted>("POST", "api/session", by), before = session.peek();
+    if (before && before.principal !== begins.principal) { // what is open is of somebody else
+      remember("weir.session", begins.key);
+      return location.reload();
+    }
+    keep(begins.key);
     refused.value = "";
   } catch (err) {
     if (!key.value) refused.value = (err as Problem).code === "wrong_token" ? t("wrongToken") : told(err);
@@ -95,11 +100,7 @@ export const logIn = (by: { token: string } | { code: string }): Promise<void> =
 
 export async function whoAmI(): Promise<void> {
   if (!key.value) return;
-  const before = session.peek();
-  try {
-    session.value = await getJSON<SessionInfo>("api/session");
-    if (before && before.principal !== session.value.principal) location.reload(); // what is open is of somebody else
-  } catch (err) { later(err, whoAmI); }
+  try { session.value = await getJSON<SessionInfo>("api/session"); } catch (err) { later(err, whoAmI); }
 }
 
 // logOut ends the session, for all tabs.
