@@ -25,8 +25,7 @@ func check(s *Settings, bad report) {
 		}
 	}
 	strategies := []string{"head_tail", "head_only", "tail_only", "json", "summarize"}
-	locales := []string{"auto", "en", "zh"}
-	oneOf(s.Locale, locales, "locale")
+	oneOf(s.Locale, []string{"auto", "en", "zh"}, "locale")
 	if a := s.Server.Addr; a != "" && !strings.Contains(a, "${") {
 		if p := value.CheckAddr(a); p != nil {
 			bad(p.Text, p.Hint, "server", "addr")
@@ -87,6 +86,9 @@ func check(s *Settings, bad report) {
 		checkPrice(m.Price, bad, "models", name, "price")
 	}
 	checkModel(s, s.Search.QuestionModel, bad, "tool_search", "question_model")
+	if s.Summarize.Enabled {
+		checkModel(s, s.Summarize.Model, bad, "summarize", "model")
+	}
 	checkAgent(s, s.Agent, oneOf, bad, "agent")
 	for name, a := range s.Agents {
 		if name == "default" {

@@ -87,7 +87,7 @@ func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 		if err := valueError(text, key); err != nil {
 			return Fault{p.file, line, col, msg.Of(err), tool.Text{}}, key
 		}
-		return Fault{p.file, line, col, tool.Text{Format: strings.TrimPrefix(pe.Message, "toml: ")}, tool.Text{Format: pe.Usage}}, nil
+		return Fault{p.file, line, col, tool.Text{Format: strings.NewReplacer("toml: ", "", " for int64", "", " for float64", "").Replace(pe.Message)}, tool.Text{Format: pe.Usage}}, nil
 	}
 	m := typeError().FindStringSubmatch(err.Error())
 	if m == nil {
@@ -99,6 +99,17 @@ func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 		line, col = n, 1
 	}
 	return Fault{p.file, line, col, wrongType(m[2], m[3]), tool.Text{}}, key
+}
+
+// noTable returns the fault of the first value that the library ignores, for it wants a
+// table there. A nil key: there is none.
+func (p positions) noTable(md toml.MetaData) (f Fault, key []string) {
+	for _, k := range md.Keys() {
+		if t := typeAt(k); t != nil && t.Kind() == reflect.Map && md.Type(k...) != "Hash" {
+			return p.fault(tool.Textf("%s: it is of type %s and should be of type %s", k, tomlType(strings.ToLower(md.Type(k...))), "table"), tool.Text{}, k...), k
+		}
+	}
+	return f, nil
 }
 
 // wrongType returns the sentence for a value of the wrong type, from the message of
@@ -116,14 +127,14 @@ func wrongType(key, message string) tool.Text {
 // tomlType returns TOML's name for a type that the library names as Go does.
 func tomlType(name string) string {
 	switch {
-	case strings.HasPrefix(name, "[]"), name == "slice":
+	case strings.HasPrefix(name, "[]"), name == "slice", strings.HasPrefix(name, "array"):
 		return "list"
 	case strings.HasPrefix(name, "map"):
 		return "table"
 	case strings.HasPrefix(name, "primitive"):
 		return "string"
 	}
-	if toml, ok := map[string]string{"int64": "integer", "float64": "float", "bool": "boolean", "time.Time": "date"}[name]; ok {
+	if toml, ok := map[string]string{"int64": "integer", "float64": "float", "bool": "boolean", "time.Time": "date", "datetime": "date"}[name]; ok {
 		return toml
 	}
 	return name

@@ -79,11 +79,14 @@ func decode(at positions, doc string) (d decoded) {
 		d.Settings = Settings{}
 		md, err := tomlpos.Decode(text, &d.Settings)
 		d.positions = at
-		if err == nil {
+		fault, key := at.noTable(md)
+		if err != nil {
+			fault, key = at.tomlFault(text, err)
+		}
+		if key == nil && err == nil {
 			d.unknown = md.Undecoded()
 			return d
 		}
-		fault, key := at.tomlFault(text, err)
 		if len(d.mistyped) > 0 { // text has other lines than doc
 			fault.Line, fault.Col = at.doc.Position(key...)
 		}
