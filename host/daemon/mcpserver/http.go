@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ const (
 func (s *Server) ServeHTTP(principal string, w http.ResponseWriter, r *http.Request) {
 	u, err := s.user(principal)
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, err.Error())
+		refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInvalidRequest, err.Error())
 		return
 	}
 	if r.Header.Get(versionHeader) >= stateless {
@@ -52,18 +53,18 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		made, ok := u.s.room(u)
 		if !ok {
 			w.Header().Set("Retry-After", strconv.Itoa(int(inUse.Seconds())))
-			refuse(w, http.StatusTooManyRequests, textsIn(u.locale()).full)
+			refuse(w, http.StatusTooManyRequests, jsonrpc.CodeInvalidRequest, textsIn(u.locale()).full)
 			return
 		}
 		defer made()
-		if body, _, ok := u.receive(w, r); ok {
+		if body, _, ok := receive(w, r); ok {
 			u.stateful.ServeHTTP(w, again(r, body))
 		}
 		return
 	}
 	x, done := u.s.find(u, id)
 	if x == nil {
-		refuse(w, http.StatusNotFound, "session not found")
+		refuse(w, http.StatusNotFound, jsonrpc.CodeInvalidRequest, "session not found")
 		return
 	}
 	defer done()
@@ -76,20 +77,17 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		u.stateful.ServeHTTP(w, r)
 		return
 	}
-	body, m, ok := u.receive(w, r)
+	body, m, ok := receive(w, r)
 	if !ok {
 		return
 	}
-	if !wellSent(r) {
-		m = message{}
-	}
 	switch {
-	case m.kind == call && m.version == "" && x.takes(m.name):
+	case m.kind == call && wellSent(r) && m.version == "" && x.takes(m.name):
 		var c running
 		x.begin(&c, m.id)
 		defer c.end()
 		u.serveCall(&c.ctx, w, m)
-	case m.kind == cancel && x.stop(m.id):
+	case m.kind == cancel && wellSent(r) && x.stop(m.id):
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		u.stateful.ServeHTTP(w, again(r, body))
@@ -103,7 +101,7 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 		u.stateless.ServeHTTP(w, r)
 		return
 	}
-	body, m, ok := u.receive(w, r)
+	body, m, ok := receive(w, r)
 	if !ok {
 		return
 	}
@@ -136,29 +134,29 @@ func (u *user) serve(ctx context.Context, m message) []byte {
 }
 
 // receive reads a request's body, and the message in it; false: it was refused. What is no
-// JSON is refused in the language that the request asks for.
-func (u *user) receive(w http.ResponseWriter, r *http.Request) (body []byte, m message, ok bool) {
+// message is refused in the language that the request asks for.
+func receive(w http.ResponseWriter, r *http.Request) (body []byte, m message, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
+		refuse(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "the message is too long")
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "the message broke off")
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "the message broke off")
 	case tooMany(body):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has more than %d messages", MaxBatch))
+		refuse(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the batch has more than %d messages", MaxBatch))
 	case tooHeavy(body):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the message has more than %d values", maxValues))
+		refuse(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d values", maxValues))
 	default:
-		if m = recognise(body); m.kind != broken {
+		switch m = recognise(body); {
+		case m.kind == broken:
+			refuse(w, http.StatusBadRequest, jsonrpc.CodeParseError, textsIn(params.Language(r)).garbled)
+		case m.kind == other && !sound(body):
+			refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, textsIn(params.Language(r)).garbled)
+		default:
 			m.tracedBy(r.Header)
 			return body, m, true
 		}
-		l := u.locale()
-		if r.Header.Get("Accept-Language") != "" {
-			l = params.Language(r)
-		}
-		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, textsIn(l).garbled)
 	}
 	return nil, m, false
 }
@@ -190,6 +188,15 @@ func tooHeavy(text []byte) bool {
 	return n > maxValues
 }
 
+// sound reports whether the SDK reads JSON as a message or a batch of some.
+func sound(text []byte) bool {
+	all := []string{string(bytes.TrimSpace(text))}
+	if all[0][0] == '[' {
+		all = slices.Collect(jsonscan.Items(all[0]))
+	}
+	return len(all) > 0 && !slices.ContainsFunc(all, func(m string) bool { _, err := jsonrpc.DecodeMessage([]byte(m)); return err != nil })
+}
+
 // tooMany reports whether a text is a batch of too many messages.
 func tooMany(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("[")) && jsonscan.Count(text).Items > MaxBatch
@@ -211,11 +218,7 @@ func wellSent(r *http.Request) bool {
 }
 
 // refuse answers a request that gets no further.
-func refuse(w http.ResponseWriter, status int, text string) {
-	reject(w, status, jsonrpc.CodeInvalidRequest, text)
-}
-
-func reject(w http.ResponseWriter, status int, code int64, text string) {
+func refuse(w http.ResponseWriter, status int, code int64, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(failure("null", code, text)) // the client is gone if this fails

@@ -132,18 +132,21 @@ func TestPlainCallIsJSON(t *testing.T) {
 	}
 }
 
-// What is no JSON is an error of JSON-RPC in every revision of the protocol, in the
+// What is no message is an error of JSON-RPC in every revision of the protocol, in the
 // language that the request asks for.
-func TestNoJSON(t *testing.T) {
+func TestRefusedMessages(t *testing.T) {
 	b := newBench(t, nil)
 	hello := b.post("me", nil, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
-	const en, zh = "the message is not JSON; send one JSON-RPC 2.0 message", "该消息不是 JSON；请发送一条 JSON-RPC 2.0 消息"
+	const en, zh = "the body is not a message of JSON-RPC 2.0; send one", "正文不是 JSON-RPC 2.0 消息；请以"
 	for name, header := range map[string]map[string]string{
 		"without a session": {}, "in a session": {sessionHeader: hello.Header.Get(sessionHeader), versionHeader: "2025-06-18"}, "by a later revision": {versionHeader: stateless},
 	} {
 		for language, want := range map[string]string{"": en, "en": en, "zh-CN,en;q=0.5": zh} {
 			header["Accept-Language"] = language
-			for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":`, "no json", ""} {
+			for text, code := range map[string]int{
+				`{"jsonrpc":"2.0","id":1,"method":`: -32700, "no json": -32700, "": -32700, // not JSON
+				`"x"`: -32600, " null": -32600, "[]": -32600, "[5]": -32600, `{"a":1}`: -32600, `{"jsonrpc":"2.0","id":{},"method":5}`: -32600,
+			} {
 				r := b.post("me", header, text)
 				var got struct {
 					ID    json.RawMessage
@@ -154,7 +157,7 @@ func TestNoJSON(t *testing.T) {
 				}
 				body, _ := io.ReadAll(r.Body)
 				err := json.Unmarshal(body, &got)
-				if err != nil || r.StatusCode != 400 || r.Header.Get("Content-Type") != "application/json" || string(got.ID) != "null" || got.Error.Code != -32700 || !strings.HasPrefix(got.Error.Message, want) {
+				if err != nil || r.StatusCode != 400 || r.Header.Get("Content-Type") != "application/json" || string(got.ID) != "null" || got.Error.Code != code || !strings.HasPrefix(got.Error.Message, want) {
 					t.Errorf("%s, %q, language %q: %d %s", name, text, language, r.StatusCode, body)
 				}
 			}
