@@ -110,7 +110,7 @@ func TestDaemonsWakeEachOther(t *testing.T) {
 	}); !errors.Is(err, boom) {
 		t.Error(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; { // until the daemon listens
+	for end := time.Now().Add(2 * time.Minute); ; { // until the daemon listens
 		if err := stores[1].db.Commit(t.Context(), 0, func(b *sqlite.Batch) error { return b.Notify("run", "a b") }); err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,8 @@ func (m Main) Run() (code int) {
 
 // URL returns the URL of a new, empty database for a test, which is removed after it; in
 // the first run it is empty. Tests and benchmarks of SQLite's file call SQLite instead.
-// With the path of a file of the test it is always the same database for the same path.
+// With the path of a file of the test it is always the same database for the same path. The
+// server may be silent for a minute: a busy machine is no reason for tests to lose it.
 func URL(t testing.TB, path ...string) string {
 	t.Helper()
 	server := os.Getenv(serverEnv)
@@ -95,7 +96,7 @@ func URL(t testing.TB, path ...string) string {
 	}
 	if there {
 		db.Close()
-		return server + "&search_path=" + url.QueryEscape(schema)
+		return server + "&connect_timeout=60&search_path=" + url.QueryEscape(schema)
 	}
 	if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func URL(t testing.TB, path ...string) string {
 		}
 		db.Close()
 	})
-	return server + "&search_path=" + url.QueryEscape(schema)
+	return server + "&connect_timeout=60&search_path=" + url.QueryEscape(schema)
 }
 
 // SQLite leaves a test out of the second run: it is about the file, or opens it by its path.

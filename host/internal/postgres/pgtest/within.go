@@ -1,0 +1,37 @@
+package pgtest
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Within waits until done reports true, for as long as limit says. Time in which programs of
+// this machine wait for a processor or a disk does not count, up to two minutes.
+func Within(t testing.TB, limit time.Duration, done func() bool) {
+	t.Helper()
+	for began, before := time.Now(), stalled(); !done(); time.Sleep(10 * time.Millisecond) {
+		took, waited := time.Since(began), stalled()-before
+		if took-waited > limit || took > 2*time.Minute {
+			t.Fatalf("it did not happen within %s of %s; programs waited %s", limit, took, waited)
+		}
+	}
+}
+
+// stalled returns how long programs have waited for a processor or a disk since the system
+// started. Where it does not say so, all time counts as waiting.
+func stalled() (sum time.Duration) {
+	for _, file := range []string{"/proc/pressure/cpu", "/proc/pressure/io"} {
+		text, _ := os.ReadFile(file) // it may be missing
+		some, _, _ := strings.Cut(string(text), "\n")
+		_, total, _ := strings.Cut(some, " total=")
+		n, err := strconv.Atoi(total)
+		if err != nil {
+			return time.Duration(time.Now().UnixNano())
+		}
+		sum += time.Duration(n) * time.Microsecond
+	}
+	return sum
+}
