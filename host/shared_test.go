@@ -33,15 +33,19 @@ func machines(t *testing.T) func(dir string, change func(*Config)) *Host {
 	}
 }
 
-// soon waits until a tool answers with text, for two seconds at most.
+// soon waits until a tool answers with text, for two seconds at most as pgtest.Within counts.
 func soon(t *testing.T, h *Host, name, text string) {
 	t.Helper()
-	answer := func() string { return try(t, h.Session("me", "c1"), name, "").Whole() }
-	for end := time.Now().Add(2 * time.Second); answer() != text; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s answers %q, want %q; %s", name, answer(), text, states(h))
+	var answer string
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s answers %q, want %q; %s", name, answer, text, states(h))
 		}
-	}
+	}()
+	pgtest.Within(t, 2*time.Second, func() bool {
+		answer = try(t, h.Session("me", "c1"), name, "").Whole()
+		return answer == text
+	})
 }
 
 // inDatabase runs a statement in the database of hosts.

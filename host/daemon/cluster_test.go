@@ -144,11 +144,7 @@ func TestTwoDaemonsServeMCP(t *testing.T) {
 		gone := func() bool {
 			return send(b, "POST", testToken, id, `{"jsonrpc":"2.0","id":9,"method":"ping"}`).status == 404
 		}
-		for end := time.Now().Add(2 * time.Second); !gone(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("a session that has ended goes on")
-			}
-		}
+		pgtest.Within(t, 2*time.Second, gone)
 	}
 }
 
@@ -156,7 +152,7 @@ func TestTwoDaemonsServeMCP(t *testing.T) {
 // one is ended through the other.
 func TestTwoDaemonsAskMCPClients(t *testing.T) {
 	a, b, work := twoDaemons(t, func() agent.Model { return replay.New() }, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // it ends what hangs, on a busy machine too
 	defer cancel()
 	post := func(s *server, session, body string) *http.Response {
 		t.Helper()
@@ -256,9 +252,5 @@ func TestTwoDaemonsLogIn(t *testing.T) {
 	if r := here.ask("DELETE", "/api/session", "", nil); r.status/100 != 2 {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	for end := time.Now().Add(2 * time.Second); status() != 401; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a browser that logged out is still logged in on the other daemon")
-		}
-	}
+	pgtest.Within(t, 2*time.Second, func() bool { return status() == 401 })
 }

@@ -190,15 +190,9 @@ func TestDaemonsAnswerAScript(t *testing.T) {
 	if err := d[1].Cancel(t.Context(), "me", long); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	pgtest.Within(t, 2*time.Second, func() bool {
 		d[0].Runs.mu.Lock()
-		n := len(d[0].active)
-		d[0].Runs.mu.Unlock()
-		if n == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("a script that another daemon has ended goes on")
-		}
-	}
+		defer d[0].Runs.mu.Unlock()
+		return len(d[0].active) == 0
+	})
 }
