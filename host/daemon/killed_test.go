@@ -46,7 +46,7 @@ func TestKilledInMidAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shown api.ShownConversation
-	for end := time.Now().Add(20 * time.Second); len(shown.Messages) < 2 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // in PostgreSQL the daemon may be alive elsewhere
+	for end := time.Now().Add(2 * time.Minute); len(shown.Messages) < 2 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // in PostgreSQL the daemon may be alive elsewhere
 		shown = decoded[api.ShownConversation](t, s.get("/api/conversations/"+id))
 	}
 	if len(shown.Messages) != 5 || shown.Messages[1].Text != "First." || shown.Messages[3].Text != "I calculate." || !strings.Contains(fmt.Sprint(shown.Messages[4].Remarks), "the daemon stopped before the answer was complete") {

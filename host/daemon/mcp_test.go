@@ -120,7 +120,7 @@ func (s *server) mcpStream(token string) *bufio.Reader {
 	if err := r.Write(conn); err != nil {
 		s.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // for a test that fails
+	_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute)) // for a test that fails
 	in := bufio.NewReader(conn)
 	if resp, err := http.ReadResponse(in, r); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		s.Fatal(resp, err)

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -369,11 +368,7 @@ func TestResumableProblems(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	kept := s.daemon.resumable.Len
-	for end := time.Now().Add(20 * time.Second); kept() > 0; runtime.Gosched() { // the answer comes before the turn is forgotten
-		if time.Now().After(end) {
-			t.Fatalf("%d turns are kept", kept())
-		}
-	}
+	waitUntil(t, func() bool { return kept() == 0 }) // the answer comes before the turn is forgotten
 }
 
 // What cannot be resumed answers so at once, by GET and by POST, and all alike: a

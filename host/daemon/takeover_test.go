@@ -269,7 +269,7 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 	}
 	for id, want := range map[string]string{"refused": "42", "alone": "before there was a result"} {
 		var got string
-		for range 50 {
+		for range 1000 {
 			if got = s.get("/api/conversations/" + id).body; strings.Contains(got, want) {
 				break
 			}

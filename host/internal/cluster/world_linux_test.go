@@ -226,7 +226,7 @@ func (d *daemon) start() {
 		d.Fatal(err)
 	}
 	for began := time.Now(); !d.ready(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > 5*time.Minute {
 			said, _ := os.ReadFile(log.Name())
 			d.Fatalf("the daemon is not ready:\n%s", said)
 		}
