@@ -224,6 +224,22 @@ test('what could not be asked for is asked again until the daemon answers', asyn
   }
 });
 
+test('the begin of an answer takes the focus from nobody', async () => {
+  const page = await world.visit(), begins = pending(), search = page.getByRole('searchbox', { name: 'Search conversations' });
+  await page.route(/\/api\/chat$/, async (route) => {
+    await begins.promise;
+    await route.fallback();
+  });
+  await ask(page, 'Where does the egret stand?');
+  await search.click();
+  await page.keyboard.type('egr');
+  begins.keep();
+  await page.waitForURL(/#\/ask\/./);
+  await ended(page);
+  await page.keyboard.type('et');
+  assert.deepEqual([await search.inputValue(), await page.getByRole('textbox', { name: 'Your question' }).inputValue()], ['egret', '']);
+});
+
 test('a conversation is exported in each form', async () => {
   const page = await world.visit();
   model.calls = () => [['calculator', { expression: '6*7' }]];

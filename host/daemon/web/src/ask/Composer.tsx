@@ -19,11 +19,13 @@ export function Composer({ c }: { c: Conversation }) {
   const box = useRef<HTMLTextAreaElement>(null), running = Boolean(c.stream.value);
   const { model, profile } = c.chosen.value, list = loads.of(c.id), chosen = models.find((m) => m.name === model) || models.find((m) => m.default) || models[0];
   useEffect(() => { loads.weigh(c.id, model || ""); }, [c.id, model, list.map((l) => l.uuid + JSON.stringify(l.part)).join()]);
-  useEffect(() => { if (!matchMedia("(pointer: coarse)").matches && !c.place.value) box.current?.focus(); }, [c.id]);
+  const focus = () => { if (!matchMedia("(pointer: coarse)").matches) box.current?.focus(); };
+  useEffect(() => { if (!c.place.value) focus(); }, [c]);
   const submit = () => {
     const question = draft.value.trim();
     if (!question || running) return;
     draft.value = "";
+    focus();
     ask(question, list.map(wanted));
   };
   const key = (e: KeyboardEvent) => {
