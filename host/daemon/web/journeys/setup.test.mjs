@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { ask, copy, log, startWorld, view, violations } from './world.mjs';
+import { ask, copy, log, pending, startWorld, view, violations } from './world.mjs';
 
 let world, weir, model;
 const token = 'weir_ann_0123456789abcdef0123456789abcdef';
@@ -227,6 +227,33 @@ test('a limit is changed on the ladder, as a difference of tools.toml', async ()
   assert.equal(tools.find((x) => x.spec.name === 'long_text').effective.max_chars, 5000);
   await writeFile(`${weir.dir}/tools.toml`, before);
   await weir.api('api/reload', { method: 'POST' });
+});
+
+test('the difference on the screen is that of the changes that were asked for last', async () => {
+  const page = await world.visit(), begun = pending(), late = pending(), see = gathered(page).getByRole('button', { name: 'See the difference…' }), dialog = page.getByRole('dialog', { name: 'Changes of tools.toml' });
+  await view(page, 'Settings');
+  await page.getByRole('combobox', { name: 'for' }).selectOption('long_text');
+  const limit = page.getByRole('spinbutton', { name: 'operator' });
+  await limit.fill('5000');
+  await page.route('**/api/settings', async (route) => {
+    if (!route.request().postData()?.includes('5000')) return route.fallback();
+    begun.keep();
+    await late.promise;
+    await route.fallback();
+  });
+  await see.click();
+  await begun.promise;
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await limit.fill('6000');
+  await see.click();
+  await dialog.getByText('+max_chars = 6000').waitFor();
+  const answered = page.waitForResponse((res) => Boolean(res.request().postData()?.includes('5000')));
+  late.keep();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  await dialog.getByText('+max_chars = 6000').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await gathered(page).getByRole('button', { name: 'Discard' }).click();
 });
 
 test('a file that the page cannot edit shows the lines to copy', async () => {

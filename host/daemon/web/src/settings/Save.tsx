@@ -18,18 +18,22 @@ export const patch = (changes: SettingChange[], dryRun: boolean, etag: string): 
 // SaveSettings is a button that shows what would be written and asks for a yes. done is
 // called when the person has seen that it is written.
 export function SaveSettings({ label, changes, done }: { label: string; changes: () => SettingChange[]; done?: () => void }) {
-  const asked = useSignal<SettingsPatched | null>(null), said = useSignal(""), problem = useSignal<Problem | null>(null), open = useSignal(false), over = useSignal(false), seen = useRef("");
+  const asked = useSignal<SettingsPatched | null>(null), said = useSignal(""), problem = useSignal<Problem | null>(null), open = useSignal(false), over = useSignal(false), seen = useRef(""), turn = useRef(0);
   const run = async (dryRun: boolean) => {
     problem.value = null;
     if (dryRun) asked.value = null; // nothing is written before it is shown
     said.value = t("loading");
+    const mine = ++turn.current, all = changes();
     try {
-      if (dryRun) seen.current = await version(); // what is written is what was shown
-      const answer = await patch(changes(), dryRun, seen.current);
+      const etag = dryRun ? await version() : seen.current; // what is written is what was shown
+      const answer = await patch(all, dryRun, etag);
+      if (mine !== turn.current) return;
+      seen.current = etag;
       asked.value = answer;
       over.value = !dryRun;
       said.value = dryRun ? (answer.diff ? "" : t("nothingChanges")) : t(answer.restart?.length ? "savedRestart" : "savedNow", { keys: (answer.restart || []).join(", ") });
     } catch (err) {
+      if (mine !== turn.current) return;
       said.value = "";
       problem.value = err as Problem;
     }
