@@ -329,6 +329,30 @@ test('a call that needs a person waits for one', async () => {
   await log(page).getByText('You did not allow it.').waitFor();
 });
 
+test('a call that moves when another one is answered is not allowed by the same click', async () => {
+  model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
+  const page = await world.visit(), inbox = page.getByRole('region', { name: 'Calls that wait for you' });
+  await view(page, 'Results');
+  const asked = ['one', 'two'].map((who) => fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: `seven of ${who}`, approvals: true }) }).then((r) => r.text()));
+  const allow = inbox.getByRole('button', { name: 'Allow once', disabled: false });
+  await allow.nth(1).waitFor();
+  await page.evaluate(() => {
+    const look = () => {
+      const all = document.querySelectorAll('.approval');
+      if (all.length === 1) globalThis.moved ??= performance.now();
+      if (all.length === 1 && !all[0].querySelector('button').disabled) globalThis.armed ??= performance.now();
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+  await allow.first().click();
+  await page.waitForFunction(() => globalThis.armed);
+  const [armed, moved] = await page.evaluate(() => [globalThis.armed, globalThis.moved]);
+  assert.ok(armed - moved > 600, `${armed} after ${moved}`);
+  await allow.click();
+  for (const text of await Promise.all(asked)) assert.match(text, /It is done\./);
+});
+
 test('some calls of a script are allowed on its card, and the others denied', async () => {
   const code = 'const all = await Promise.allSettled([1, 2, 3].map((n) => tools.long_text({ lines: 7 }))); return all.map((r) => r.reason?.code ?? r.value.lines).join();';
   model.calls = (question) => (/Three/.test(question) ? [['run_script', { code }]] : []);

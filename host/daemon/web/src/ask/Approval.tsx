@@ -1,6 +1,8 @@
 // A call that waits for a person's word. Its buttons come to life a moment after they are
-// drawn: a click that was meant for what was in this place must not allow anything.
-import { useEffect, useState } from "preact/hooks";
+// drawn, or another call is answered, which moves them: a click that was meant for what was
+// in this place must not allow anything.
+import { signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Approval, ApprovalCall } from "../api";
 import { getJSON, Problem, send, told } from "../core/daemon";
 import { clock, num } from "../core/format";
@@ -10,23 +12,25 @@ import { Button } from "../parts/Button";
 import { Tick } from "../parts/Field";
 
 export const armAfter = 700; // milliseconds
+const gone = signal(0); // number of calls that wait no longer
 const answers = ["once", "always", "deny"] as const;
 
 // ApprovalBox asks for the answer. answer is the one that was given, left the seconds that
 // are left if that is known, and done is called with an answer that the daemon took.
 export function ApprovalBox({ approval, answer, left, done }: { approval: Approval; answer: string; left: number; done: (answer: string) => void }) {
-  const [armed, arm] = useState(false), [whole, setWhole] = useState(approval), [trouble, setTrouble] = useState(""), [denied, deny] = useState<number[]>([]);
-  useEffect(() => { const timer = setTimeout(() => arm(true), armAfter); return () => clearTimeout(timer); }, [approval.id]);
+  const now = gone.value, [armed, arm] = useState(-1), [whole, setWhole] = useState(approval), [trouble, setTrouble] = useState(""), [denied, deny] = useState<number[]>([]);
+  useEffect(() => { const timer = setTimeout(() => arm(now), armAfter); return () => clearTimeout(timer); }, [approval.id, now]);
+  useLayoutEffect(() => () => { gone.value++; }, []);
   const calls = whole.calls || [], only = calls.map((c) => c.number).filter((n) => !denied.includes(n));
   const give = async (word: string) => {
-    arm(false);
+    arm(-1);
     const some = word === "once" && only.length < calls.length;
     try {
       await send("POST", `api/approvals/${encodeURIComponent(approval.id)}`, { answer: word, ...(some && { only }) });
       done(some ? "some" : word);
     } catch (err) {
       setTrouble(told(err));
-      arm(!(err as Problem).status);
+      if (!(err as Problem).status) arm(gone.value);
     }
   };
   const showAll = () => getJSON<Approval>(`api/approvals/${encodeURIComponent(approval.id)}`).then(setWhole, (err) => setTrouble(told(err)));
@@ -47,7 +51,7 @@ export function ApprovalBox({ approval, answer, left, done }: { approval: Approv
       {Boolean(whole.left_out) && <Button onClick={showAll}>{t("leaveAll", { n: num(whole.left_out) })}</Button>}
       <p class="note">{calls.length ? t("scriptAlways") : t("leaveAlways", { always: approval.always })}</p>
       <div class="row">
-        {answers.map((word) => <Button key={word} kind={word === "once" ? "main" : "quiet"} disabled={!armed || !fits(word)} onClick={() => give(word)}>{label(word)}</Button>)}
+        {answers.map((word) => <Button key={word} kind={word === "once" ? "main" : "quiet"} disabled={armed !== now || !fits(word)} onClick={() => give(word)}>{label(word)}</Button>)}
         <p class="note" role="status">{trouble || (left ? t("leaveLeft", { n: num(left) }) : t("leaveUntil", { time: clock(approval.expires_at) }))}</p>
       </div>
     </div>
