@@ -240,6 +240,20 @@ test('the begin of an answer takes the focus from nobody', async () => {
   assert.deepEqual([await search.inputValue(), await page.getByRole('textbox', { name: 'Your question' }).inputValue()], ['egret', '']);
 });
 
+test('a question that is being written stays in its tab, whatever another one asks', async () => {
+  const page = await world.visit(), other = await page.context().newPage(), box = (tab) => tab.getByRole('textbox', { name: 'Your question' });
+  await box(page).fill('What of the');
+  await other.goto(weir.url);
+  assert.equal(await box(other).inputValue(), 'What of the', 'a new tab goes on with it');
+  await ask(other, 'Something else?');
+  await ended(other);
+  await page.reload();
+  assert.equal(await box(page).inputValue(), 'What of the');
+  await other.reload();
+  await log(other).getByText('It is done.').waitFor();
+  assert.equal(await box(other).inputValue(), '');
+});
+
 test('a conversation is exported in each form', async () => {
   const page = await world.visit();
   model.calls = () => [['calculator', { expression: '6*7' }]];

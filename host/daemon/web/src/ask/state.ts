@@ -51,8 +51,8 @@ const chosenIn = (id: string): Chosen => (id && allChosen()[id]) || {};
 export const modelIn = (id: string): string => (id === current.value.id ? current.value.chosen.value : chosenIn(id)).model || "";
 
 export const current = signal(new Conversation());
-export const draft = signal(recall("weir.draft") || "");
-effect(() => remember("weir.draft", draft.value || null));
+export const draft = signal(recall("weir.draft", true) ?? (recall("weir.draft") || "")); // a new tab goes on with the last one
+effect(() => { remember("weir.draft", draft.value, true); remember("weir.draft", draft.value || null); });
 
 // answering are the conversations whose answers this tab reads.
 const answering = new Map<string, Conversation>();
