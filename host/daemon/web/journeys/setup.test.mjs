@@ -137,6 +137,7 @@ test('who logs in after somebody else sees nothing of theirs', async () => {
   await ask(page, 'What is mine?');
   await log(page).getByText('It is done.').waitFor();
   await page.waitForURL(/#\/ask\/./);
+  await page.getByRole('textbox', { name: 'Your question' }).fill('And what');
   await page.getByRole('link', { name: 'Account: Operator' }).click();
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByRole('textbox', { name: 'Token' }).fill(token);
@@ -151,6 +152,7 @@ test('who logs in after somebody else sees nothing of theirs', async () => {
   await page.getByText('No conversations yet.').waitFor();
   assert.equal(new URL(page.url()).hash, '#/ask');
   assert.equal(await log(page).getByText('What is mine?').count(), 0);
+  assert.equal(await page.getByRole('textbox', { name: 'Your question' }).inputValue(), '');
 });
 
 test('a script waits for one answer to all of its calls, and goes on', async () => {
