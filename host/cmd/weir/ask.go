@@ -163,7 +163,7 @@ func hasInput(r io.Reader) bool {
 func readFile(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", usagef("check the path", "the file %s cannot be read", name)
+		return "", usagef("check the path", "the file %s cannot be read: %s", name, msg.Reason(err))
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || st.IsDir() {
@@ -177,7 +177,7 @@ func readText(r io.Reader, what string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	switch {
 	case err != nil:
-		return "", usagef("check the path", "%s cannot be read", what)
+		return "", usagef("check the path", "%s cannot be read: %s", what, msg.Reason(err))
 	case len(b) > maxInput:
 		return "", usagef("give a part of it", "%s is longer than %s", what, tool.Bytes(maxInput))
 	case bytes.IndexByte(b, 0) >= 0:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhost/weir/host/internal/declared"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -151,7 +152,7 @@ func (k cutRun) read(c *cli) (string, error) {
 	if k.file != "-" {
 		f, err := os.Open(k.file)
 		if err != nil {
-			return "", usagef("check the path", "the file %s cannot be read", k.file)
+			return "", usagef("check the path", "the file %s cannot be read: %s", k.file, msg.Reason(err))
 		}
 		defer f.Close()
 		in = f

@@ -121,6 +121,9 @@ func flagProblem(err error) tool.Text {
 		return tool.Textf("flag needs an argument: %s", "--"+e.GetFlag().Name)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if e.GetFlag().Value.Type() == "duration" {
+			return tool.Textf("--%s is %q, which is not a time span; write for example 90s or 2m", e.GetFlag().Name, e.GetValue())
+		}
 		return tool.Textf("invalid argument %q for %q flag: %s", e.GetValue(), "--"+e.GetFlag().Name, errors.Unwrap(e))
 	}
 	return msg.Of(err)

@@ -100,7 +100,7 @@ func (p parseRun) options(ctx context.Context, c *cli) (parse.Options, error) {
 	}
 	text, err := os.ReadFile(p.tools)
 	if err != nil {
-		return parse.Options{}, usagef("check the path", "the file %s cannot be read", p.tools)
+		return parse.Options{}, usagef("check the path", "the file %s cannot be read: %s", p.tools, msg.Reason(err))
 	}
 	specs, err := toolList(text)
 	if err != nil {

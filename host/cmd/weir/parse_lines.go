@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/agent/parse/eval"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A caseResult is the answer to one line. The id is the caller's own, of any
@@ -94,7 +94,7 @@ func (p parseRun) line(line []byte) (res caseResult, err error) {
 		return res, msg.Errorf("it is empty")
 	}
 	if err := json.Unmarshal(line, &in); err != nil {
-		return res, errors.New(jsonFault(err))
+		return res, msg.Errorf("%s", jsonFault(err))
 	}
 	res.ID = in.ID
 	if in.Text == nil {
@@ -117,18 +117,18 @@ func (p parseRun) line(line []byte) (res caseResult, err error) {
 }
 
 // jsonFault says what is wrong with a JSON text in words for its writer.
-func jsonFault(err error) string {
+func jsonFault(err error) tool.Text {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is not JSON: it breaks at byte %d", syntax.Offset)
+		return tool.Textf("it is not JSON: it breaks at byte %d", syntax.Offset)
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return fmt.Sprintf("%s is of the wrong type: it is of type %s", wrong.Field, wrong.Value)
+		return tool.Textf("%s is of the wrong type: it is of type %s", wrong.Field, wrong.Value)
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("it is of type %s", wrong.Value)
+		return tool.Textf("it is of type %s", wrong.Value)
 	}
-	return "it cannot be read"
+	return tool.Textf("it cannot be read")
 }
 
 var errLongLine = msg.Errorf("it is longer than 64 MiB")

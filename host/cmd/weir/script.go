@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/scriptcmd"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/term"
@@ -155,7 +156,7 @@ func (c *cli) scriptSource(file string) (string, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", usagef("check the path", "%s cannot be read", file)
+		return "", usagef("check the path", "%s cannot be read: %s", file, msg.Reason(err))
 	}
 	defer f.Close()
 	return readText(f, file)

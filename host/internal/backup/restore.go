@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -112,6 +113,9 @@ func content(data string) ([]string, error) {
 // top-level entries.
 func unpack(ctx context.Context, file, dir string) (info Info, names []string, err error) {
 	damaged := func(why any) error {
+		if err, ok := why.(error); ok {
+			why = fault(err)
+		}
 		return msg.Usagef("take another copy; the data folder is as it was", "%s is no backup of weir, or it is damaged: %v", file, why)
 	}
 	f, err := os.Open(file)
@@ -161,6 +165,22 @@ func unpack(ctx context.Context, file, dir string) (info Info, names []string, e
 			names = append(names, top)
 		}
 	}
+}
+
+// fault returns what is wrong with a backup, without the words of the packages that read it.
+func fault(err error) any {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return tool.Textf("it is cut short")
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, tar.ErrHeader):
+		return tool.Textf("it has another form")
+	case errors.Is(err, gzip.ErrChecksum):
+		return tool.Textf("its checksum does not fit")
+	}
+	if at, ok := errors.AsType[flate.CorruptInputError](err); ok {
+		return tool.Textf("it cannot be unpacked from byte %d on", int64(at))
+	}
+	return msg.Reason(err)
 }
 
 // unpackEntry makes one file or folder that only its owner can read.

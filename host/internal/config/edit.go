@@ -71,7 +71,7 @@ func (o Source) ReadForEdit(file string) (path, text string, err error) {
 	}
 	raw, err := within.ReadText(file)
 	if err != nil {
-		return "", "", msg.Usagef("check its permissions", "the configuration %s cannot be read", file)
+		return "", "", msg.Usagef("give a file that you may read", "the configuration %s cannot be read: %s", file, msg.Reason(err))
 	}
 	return file, string(raw), nil
 }

@@ -47,7 +47,7 @@ func (o Source) Load(p Paths) (Loaded, error) {
 	}
 	text, err := within.ReadText(p.Config)
 	if err != nil {
-		return Loaded{}, msg.Usagef("check its permissions", "the configuration %s cannot be read", p.Config)
+		return Loaded{}, msg.Usagef("give a file that you may read", "the configuration %s cannot be read: %s", p.Config, msg.Reason(err))
 	}
 	return o.LoadText(p, text)
 }

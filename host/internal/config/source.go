@@ -67,7 +67,7 @@ func (o Source) addShipped(s *Settings, p Paths) error {
 	}
 	text, err := within.ReadText(file)
 	if err != nil {
-		return msg.Usagef("check its permissions", "the configuration %s cannot be read", file)
+		return msg.Usagef("give a file that you may read", "the configuration %s cannot be read: %s", file, msg.Reason(err))
 	}
 	came, _ := Parse(file, string(text)) // what is wrong in it grants nothing
 	s.Plugins.Folder = append(s.Plugins.Folder, FolderSettings{Path: filepath.Join(o.Shipped, "plugins"), Trust: "granted", shipped: true})
