@@ -15,7 +15,7 @@ afterEach(() => world.leave());
 async function offered(name, version) {
   await weir.stranger(name, ['one.example'], version);
   let waiting;
-  for (let i = 0; i < 100 && waiting?.version !== version; i++) {
+  for (let i = 0; i < 1200 && waiting?.version !== version; i++) {
     await new Promise((done) => setTimeout(done, 50)); // the folder is read
     ({ waiting } = await weir.api(`api/plugins/${name}`).catch(() => ({})));
   }

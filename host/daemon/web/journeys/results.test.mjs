@@ -411,7 +411,9 @@ test('the main tasks are done with the keyboard alone', async () => {
 
   await go('Settings');
   await reach(page, page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Limits' }), 'Enter');
-  await type(page.getByRole('combobox', { name: 'for' }), 'long_text');
+  const tool = page.getByRole('combobox', { name: 'for' });
+  await reach(page, tool, 'Home');
+  for (let i = 0; i < 50 && await tool.inputValue() !== 'long_text'; i++) await page.keyboard.press('ArrowDown'); // keys of a name count as one only if they come within a second
   await type(page.getByRole('spinbutton', { name: 'operator' }), '5000');
   await reach(page, page.getByRole('button', { name: 'See the difference…' }), 'Enter');
   await reach(page, page.getByRole('dialog').getByRole('button', { name: 'Write and put in force' }), 'Enter');
