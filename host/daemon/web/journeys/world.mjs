@@ -87,6 +87,7 @@ tool = "long_text"
 args = { lines = "^9$" }
 action = "allow"
 [tools.long_text]
+timeout = "60s" # of 10 seconds, which a busy machine may need for 20,000 lines
 keep = ["^line 201:"]
 ${more}
 [plugins]
