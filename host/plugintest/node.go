@@ -64,7 +64,7 @@ func openSource(file string) (*source, node) {
 		p := Problem{File: file, Line: 1, Col: 1, Msg: msg.Of(err), Fix: tool.Textf("fix the TOML syntax there")}
 		if pe := (toml.ParseError{}); errors.As(err, &pe) {
 			p.Line, p.Col = tomlpos.Fault(s.text, pe)
-			p.Msg = tool.Text{Format: strings.TrimSuffix(pe.Message, ".")}
+			p.Msg = tool.Text{Format: tomlpos.Reason(pe)}
 		}
 		s.problems = append(s.problems, p)
 		return s, node{}

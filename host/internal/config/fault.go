@@ -87,7 +87,7 @@ func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 		if err := valueError(text, key); err != nil {
 			return Fault{p.file, line, col, msg.Of(err), tool.Text{}}, key
 		}
-		return Fault{p.file, line, col, tool.Text{Format: strings.NewReplacer("toml: ", "", " for int64", "", " for float64", "").Replace(pe.Message)}, tool.Text{Format: pe.Usage}}, nil
+		return Fault{p.file, line, col, tool.Text{Format: tomlpos.Reason(pe)}, tool.Text{Format: pe.Usage}}, nil
 	}
 	m := typeError().FindStringSubmatch(err.Error())
 	if m == nil {

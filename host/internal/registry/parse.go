@@ -78,7 +78,7 @@ func syntax(file, text string, err error) Problem {
 	if pe := (toml.ParseError{}); errors.As(err, &pe) {
 		p.Line, p.Col = tomlpos.Fault(text, pe)
 		p.Key = pe.LastKey
-		p.Msg = tool.Text{Format: strings.TrimSuffix(pe.Message, ".")}
+		p.Msg = tool.Text{Format: tomlpos.Reason(pe)}
 	}
 	return p
 }

@@ -396,3 +396,10 @@ func Fault(text string, pe toml.ParseError) (line, col int) {
 	}
 	return line, col
 }
+
+// Reason returns the message of an error of the TOML library, without Go's types and the
+// final period.
+func Reason(pe toml.ParseError) string {
+	text := strings.NewReplacer("toml: ", "", " for int64", "", " for float64", "").Replace(pe.Message)
+	return strings.TrimSuffix(text, ".")
+}
