@@ -329,26 +329,32 @@ test('a call that needs a person waits for one', async () => {
   await log(page).getByText('You did not allow it.').waitFor();
 });
 
-test('a call that moves when another one is answered is not allowed by the same click', async () => {
+test('a call that moves when another one is answered or comes is not allowed by the same click', async () => {
   model.calls = (question) => (/seven/.test(question) ? [['long_text', { lines: 7 }]] : []);
   const page = await world.visit(), inbox = page.getByRole('region', { name: 'Calls that wait for you' });
   await view(page, 'Results');
-  const asked = ['one', 'two'].map((who) => fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: `seven of ${who}`, approvals: true }) }).then((r) => r.text()));
-  const allow = inbox.getByRole('button', { name: 'Allow once', disabled: false });
-  await allow.nth(1).waitFor();
+  const asks = (who) => fetch(`${weir.url}api/chat`, { method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ message: `seven of ${who}`, approvals: true }) }).then((r) => r.text());
+  const allow = inbox.getByRole('button', { name: 'Allow once', disabled: false }), asked = [asks('one')];
+  await allow.waitFor();
   await page.evaluate(() => {
-    const look = () => {
-      const all = document.querySelectorAll('.approval');
-      if (all.length === 1) globalThis.moved ??= performance.now();
-      if (all.length === 1 && !all[0].querySelector('button').disabled) globalThis.armed ??= performance.now();
-      requestAnimationFrame(look);
-    };
-    look();
+    const first = document.querySelector('.approval');
+    let last = 1;
+    globalThis.moved = []; // when boxes came or went, and when all buttons were alive after it
+    new MutationObserver(() => {
+      const all = [...document.querySelectorAll('.approval')];
+      if (all.length === 2 && first.querySelector('button').disabled) globalThis.paused = true;
+      if (all.length !== last) globalThis.moved.push({ n: all.length, at: performance.now() });
+      last = all.length;
+      if (last && all.every((a) => !a.querySelector('button').disabled)) globalThis.moved.at(-1).alive ??= performance.now();
+    }).observe(document.body, { childList: true, subtree: true, attributes: true });
   });
+  asked.push(asks('two'));
+  await allow.nth(1).waitFor();
+  assert.ok(await page.evaluate(() => globalThis.paused), 'the first one, while the second is new');
   await allow.first().click();
-  await page.waitForFunction(() => globalThis.armed);
-  const [armed, moved] = await page.evaluate(() => [globalThis.armed, globalThis.moved]);
-  assert.ok(armed - moved > 600, `${armed} after ${moved}`);
+  await page.waitForFunction(() => globalThis.moved.at(-1).n === 1 && globalThis.moved.at(-1).alive);
+  const { at, alive } = await page.evaluate(() => globalThis.moved.at(-1));
+  assert.ok(alive - at > 600, `${alive} after ${at}`);
   await allow.click();
   for (const text of await Promise.all(asked)) assert.match(text, /It is done\./);
 });

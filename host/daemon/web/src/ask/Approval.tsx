@@ -1,6 +1,6 @@
 // A call that waits for a person's word. Its buttons come to life a moment after they are
-// drawn, or another call is answered, which moves them: a click that was meant for what was
-// in this place must not allow anything.
+// drawn, or another call comes or is answered, which moves them: a click that was meant for
+// what was in this place must not allow anything.
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import type { Approval, ApprovalCall } from "../api";
@@ -12,15 +12,15 @@ import { Button } from "../parts/Button";
 import { Tick } from "../parts/Field";
 
 export const armAfter = 700; // milliseconds
-const gone = signal(0); // number of calls that wait no longer
+const moves = signal(0); // number of calls that came or were answered
 const answers = ["once", "always", "deny"] as const;
 
 // ApprovalBox asks for the answer. answer is the one that was given, left the seconds that
 // are left if that is known, and done is called with an answer that the daemon took.
 export function ApprovalBox({ approval, answer, left, done }: { approval: Approval; answer: string; left: number; done: (answer: string) => void }) {
-  const now = gone.value, [armed, arm] = useState(-1), [whole, setWhole] = useState(approval), [trouble, setTrouble] = useState(""), [denied, deny] = useState<number[]>([]);
+  const now = moves.value, [armed, arm] = useState(-1), [whole, setWhole] = useState(approval), [trouble, setTrouble] = useState(""), [denied, deny] = useState<number[]>([]);
   useEffect(() => { const timer = setTimeout(() => arm(now), armAfter); return () => clearTimeout(timer); }, [approval.id, now]);
-  useLayoutEffect(() => () => { gone.value++; }, []);
+  useLayoutEffect(() => { moves.value++; return () => { moves.value++; }; }, []);
   const calls = whole.calls || [], only = calls.map((c) => c.number).filter((n) => !denied.includes(n));
   const give = async (word: string) => {
     arm(-1);
@@ -30,7 +30,7 @@ export function ApprovalBox({ approval, answer, left, done }: { approval: Approv
       done(some ? "some" : word);
     } catch (err) {
       setTrouble(told(err));
-      if (!(err as Problem).status) arm(gone.value);
+      if (!(err as Problem).status) arm(moves.value);
     }
   };
   const showAll = () => getJSON<Approval>(`api/approvals/${encodeURIComponent(approval.id)}`).then(setWhole, (err) => setTrouble(told(err)));
