@@ -96,39 +96,6 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// The last table of ARCHITECTURE.md names all files of the packages that are in it.
-func TestArchitectureNamesTheFiles(t *testing.T) {
-	text, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "## The files of the larger packages")
-	rows := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| (.*) \\|$").FindAllStringSubmatch(table, -1)
-	if len(rows) < 30 {
-		t.Errorf("%d packages are read: the table is not read as it is written", len(rows))
-	}
-	for _, row := range rows {
-		named := map[string]bool{}
-		for _, m := range regexp.MustCompile("`([a-z_0-9]+)`").FindAllStringSubmatch(row[2], -1) {
-			named[m[1]] = true
-		}
-		files, err := filepath.Glob(row[1] + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range files {
-			name := strings.TrimSuffix(filepath.Base(path), ".go")
-			if !named[name] && name != "doc" && !regexp.MustCompile("_(test|linux|other|unix|darwin)").MatchString(name) {
-				t.Errorf("ARCHITECTURE.md does not name %s", path)
-			}
-			delete(named, name)
-		}
-		for name := range named {
-			t.Errorf("ARCHITECTURE.md names %s/%s.go, which does not exist", row[1], name)
-		}
-	}
-}
-
 func checkLink(t *testing.T, page, link string) {
 	t.Helper()
 	if strings.Contains(link, "://") || strings.HasPrefix(link, "mailto:") {

@@ -21,20 +21,6 @@ const module = "github.com/weirhost/weir"
 // maxLines is how long a file may be.
 const maxLines = 700
 
-// How large a package may be, without its tests, and how many packages may be larger.
-const maxPackageLines, maxPackageFiles, maxExceptions, exceptionLines = 3000, 25, 6, 5000
-
-// larger lists the packages that may be larger, each with the reason.
-var larger = map[string]string{
-	"agent":                 "the loop is one phase machine over the state of one turn",
-	"host/cmd/weir":         "one file for each noun of the command line",
-	"host/internal/sandbox": "the one package that imports the engine: its front ends and host functions share an instance",
-}
-
-// smaller lists the packages that have to stay smaller, with their most lines: the façade
-// holds the pipeline of one call, and what it runs is host/internal/snapshot's.
-var smaller = map[string]int{"host": 2500}
-
 // levels gives every package its level; imports point strictly downward. A
 // package takes the level of its longest prefix here.
 var levels = map[string]int{
@@ -341,7 +327,6 @@ func TestRules(t *testing.T) {
 	t.Run("imports", func(t *testing.T) { checkImports(t, files) })
 	t.Run("comments", func(t *testing.T) { checkPackageComments(t, files) })
 	t.Run("lengths", func(t *testing.T) { checkLengths(t, files) })
-	t.Run("sizes", func(t *testing.T) { checkSizes(t, files) })
 	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
 	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
 	t.Run("names", func(t *testing.T) { checkNames(t, files) })
@@ -503,39 +488,6 @@ func checkLengths(t *testing.T, files []file) {
 		if f.lines > maxLines {
 			t.Errorf("%s has %d lines; %d is the most", f.path, f.lines, maxLines)
 		}
-	}
-}
-
-// checkSizes keeps packages small enough for a newcomer. A reason for a package that is
-// not larger any more has to go.
-func checkSizes(t *testing.T, files []file) {
-	lines, count := map[string]int{}, map[string]int{}
-	for _, f := range files {
-		if f.test || f.pkg == "" {
-			continue
-		}
-		lines[f.pkg] += f.lines
-		count[f.pkg]++
-	}
-	for pkg, most := range smaller {
-		if n := lines[pkg]; n == 0 || n > most {
-			t.Errorf("%s has %d lines; at most %d", pkg, n, most)
-		}
-	}
-	for pkg, n := range lines {
-		_, excepted := larger[pkg]
-		over := n > maxPackageLines || count[pkg] > maxPackageFiles
-		switch {
-		case over && !excepted:
-			t.Errorf("%s has %d lines in %d files; at most %d in %d", pkg, n, count[pkg], maxPackageLines, maxPackageFiles)
-		case !over && excepted:
-			t.Errorf("%s is an exception without need; drop the row", pkg)
-		case n > exceptionLines:
-			t.Errorf("%s has %d lines; an exception has at most %d", pkg, n, exceptionLines)
-		}
-	}
-	if len(larger) > maxExceptions {
-		t.Errorf("%d packages are exceptions; at most %d", len(larger), maxExceptions)
 	}
 }
 

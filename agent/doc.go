@@ -19,4 +19,27 @@
 // Only the model's own current output, or Config.Prefetch, starts a tool. What
 // results, descriptions and loads say is data: it is neutralised where it could
 // be read as a call, and never parsed.
+//
+// # Files
+//
+//   - loop: the states of a turn
+//   - run, turn: what one turn holds
+//   - setup: what is decided at its start
+//   - config: the budgets
+//   - reply: reads the model's stream
+//   - call, callertools: runs calls, and those of a client's own tools
+//   - fit: cuts a round's results
+//   - window: what is sent, what is folded
+//   - estimate: tokens
+//   - loads: what is loaded back
+//   - recall: loads unasked
+//   - find: finds tools
+//   - quoted: quotations
+//   - plan: numbered steps, the check of a draft
+//   - render: messages for a model
+//   - checkpoint: how far a turn is
+//   - clock: the time budget
+//   - cost, price: tokens and money
+//   - retry: reports a second try
+//   - message, model, toolbox, event, tools: the types
 package agent

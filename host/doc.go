@@ -17,4 +17,19 @@
 // A Host has one current snapshot: the plugins and their tools. Reload and Apply build
 // the next snapshot and replace it in one step; running calls finish with theirs.
 // call.go shows the way of one call.
+//
+// # Files
+//
+//   - host: opens and closes
+//   - config: what it is made from
+//   - settings: what can change
+//   - reload: replaces the snapshot, diff says what changed
+//   - plugins: decisions about plugins, compiling them
+//   - session: who calls
+//   - call: the pipeline
+//   - refs, authorize, record: its steps
+//   - ingest: results of other programs
+//   - recall: results by their meaning
+//   - find: the search of tools
+//   - waiting: why a tool is missing
 package host

@@ -4,4 +4,13 @@
 // allows, denies, or asks a person through an Approver. A Memory remembers answers
 // that hold for more than one call. The package does not know the host: a Subject
 // describes the tool, an Exposure the conversation.
+//
+// # Files
+//
+//   - gate: the decision
+//   - policy: the rules
+//   - argument: a rule's arguments
+//   - memory: what a person has answered for good
+//   - request: what a person is asked
+//   - texts: its words
 package approval

@@ -31,4 +31,21 @@
 //
 // The file has mode 0600 and is checked each time it is opened, which takes about
 // half a second for each GiB. One process at a time should have it open.
+//
+// # Files
+//
+//   - store: the interface, the defaults
+//   - put: writes
+//   - get, read: read the whole, a part
+//   - part: what a load selects
+//   - pointer: a part of JSON
+//   - search: by words
+//   - vectors: by meaning
+//   - list: lists
+//   - describe: summaries
+//   - entry: the type
+//   - input: arguments of the call
+//   - encoding, compact: compress at once, and later
+//   - prune: deletes
+//   - shared: copies, sizes, several processes
 package archive

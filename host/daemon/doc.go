@@ -3,4 +3,15 @@
 // routes and their handlers; the JSON of bodies and answers is there or in package api.
 // A Daemon makes the parts, connects them, and has all routes. The command line uses the
 // same routes, over a connection in memory when no daemon runs.
+//
+// # Files
+//
+//   - daemon: the daemon
+//   - config: what it is made from
+//   - guard: errors and panics of a route
+//   - problem: errors as JSON
+//   - kinds: what changes
+//   - chat, openai, mcp: questions and calls
+//   - mcprelay, mcpshared: MCP sessions of several daemons
+//   - conversations, profiles, users, tools, traces, results, approvals, export, page, reload, system: the routes of these subjects
 package daemon

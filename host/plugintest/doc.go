@@ -8,4 +8,13 @@
 // matter. The command `weir plugin test` calls Run; a Go test can call Check:
 //
 //	report, err := plugintest.Run(t.Context(), "plugins/notes", plugintest.Config{})
+//
+// # Files
+//
+//   - case, expect, texts, content, amount, exchange: what a file of cases says
+//   - run: runs them
+//   - fuzz: generated arguments
+//   - measure, bench: times
+//   - junit: a report
+//   - node, problem: positions in a file
 package plugintest

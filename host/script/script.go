@@ -2,6 +2,19 @@
 // tools. Every call of a script is a call of the host: with the schema, limits, approvals,
 // archive and log of the tool. The whole of every result stays in the archive, and only
 // what the script returns is cut, once.
+//
+// # Files
+//
+//   - script: the bounds
+//   - run: one script under way
+//   - runs: all that are stored
+//   - storage, shared: when a state is stored, by which process
+//   - answer: what the host does for a script
+//   - keep: its result
+//   - question: the card for a person
+//   - says: what a model reads of a script that waits
+//   - advice: errors
+//   - engines: the engine of an old script
 package script
 
 import (

@@ -13,6 +13,21 @@
 // All functions are pure: no clock, no state, no input or output. A character is
 // a Unicode code point of the normalised text. A last line without a newline
 // counts as a line.
+//
+// # Files
+//
+//   - cut: the one cut
+//   - cutter: head, tail
+//   - keep, highlights: lines to keep
+//   - jsoncut, jsontree: JSON
+//   - boundary, count: characters
+//   - effective: which limit counts
+//   - notice: the notice
+//   - render: text and notice
+//   - restore: the same cut again
+//   - normalise, binary: what a text is before the cut
+//   - neutralise: marks that would begin a call
+//   - visible: what a person sees
 package limit
 
 // RulesVersion is the version of the rules of Normalise. An archive stores it

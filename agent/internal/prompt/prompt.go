@@ -4,6 +4,18 @@
 // Chinese. It does not know what a turn is: the same input gives the same bytes, so
 // that a provider's prompt cache holds. Cache stores what was written for one list
 // of tools.
+//
+// # Files
+//
+//   - texts: every sentence
+//   - prompt: the system prompt
+//   - schema: arguments of a tool
+//   - find: the search of tools
+//   - placeholder: placeholders
+//   - script: declarations for scripts
+//   - question: a question as an argument
+//   - json, locale: calls as text, the language
+//   - cache: what is written once
 package prompt
 
 import (

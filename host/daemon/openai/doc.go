@@ -4,4 +4,11 @@
 // history and the question at the end, and completion.go writes the answer, whole or as
 // a stream. The protocol has no conversations: a request names a stored one, or the
 // conversation with the same messages continues, or a new one begins.
+//
+// # Files
+//
+//   - request, messages: what comes in
+//   - completion: what goes out
+//   - server: the routes
+//   - problem: errors
 package openai

@@ -6,6 +6,12 @@
 // after it. If the log has dropped some of them, the client receives one event with the
 // text of the answer so far. If no connection reads a turn for its grace period, the turn
 // is cancelled.
+//
+// # Files
+//
+//   - turns, turn: turns that go on without a client
+//   - log: their last events
+//   - shared: events for clients of other daemons
 package resume
 
 import (

@@ -4,6 +4,13 @@
 // A Current holds the Config in force and answers for each principal what is there for
 // them. Configure replaces the Config as a whole. A turn keeps the State with which it
 // began.
+//
+// # Files
+//
+//   - config: what can change
+//   - setup, state: what is in force
+//   - model: a model
+//   - user: a user
 package setup
 
 import (

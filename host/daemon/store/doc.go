@@ -16,4 +16,16 @@
 //     reported exactly like one that does not exist.
 //   - Nothing of a deleted conversation is left in the file or its log. The usage for
 //     quotas stays.
+//
+// # Files
+//
+//   - store: opens
+//   - conversation, message, turn, search, export, purge, fingerprint: conversations
+//   - calls, stats, totals, usage: what was used
+//   - trace: traces
+//   - runs: turns under way
+//   - approvals, answers: of a person
+//   - sessions: browsers
+//   - mcpsessions, mcpmail: MCP clients of several daemons
+//   - shared: whether several daemons may use it
 package store

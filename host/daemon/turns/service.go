@@ -7,6 +7,23 @@
 // The agent sends each event to one place, Observers.Observe. Each Observer has one
 // purpose: Stream sends events to the client, Log writes the log, Metrics counts, Trace
 // records the turn for later, Spans feeds OpenTelemetry, and Calls fills the call log.
+//
+// # Files
+//
+//   - service: makes turns
+//   - ask, turn: one turn
+//   - question: what begins it
+//   - admission: how many at the same time
+//   - match, mark: which conversation a client of /v1 continues
+//   - load: results that a question brings
+//   - fits: what a question would bring
+//   - caller: a client's own tools
+//   - toolbox: tools of a profile
+//   - asker: asks a person
+//   - observe, observer, stream, log, trace, metrics, watched: report a turn
+//   - stored, orphans: what is stored at its end
+//   - lasting, takeover, giveup: what is stored meanwhile, and who goes on
+//   - aside: requests beside a turn
 package turns
 
 import (

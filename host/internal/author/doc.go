@@ -8,4 +8,12 @@
 // {% .Title %} and {% .Source %} are replaced with those of the tool and its
 // language, and a line that begins with {% WORD … %} is only for the languages and
 // templates of these names.
+//
+// # Files
+//
+//   - new: the files of a tool
+//   - language, gosdk, others: languages
+//   - build: builds
+//   - module: around a module that is there
+//   - unchanged: what an author has not edited yet
 package author

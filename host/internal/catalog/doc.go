@@ -9,4 +9,12 @@
 //
 // A Catalog does not know the host. Its Config has the clock, the log, the grants
 // in force and the functions that it needs.
+//
+// # Files
+//
+//   - catalog: the decision
+//   - entry: its outcome
+//   - change, remove: approve, roll back, disable, remove
+//   - diff, review: what a person sees of a change
+//   - names: names of files and versions
 package catalog

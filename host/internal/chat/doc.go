@@ -9,4 +9,14 @@
 //
 // TraceText and ExplainText describe how a question was answered; ShowArchive
 // prints an archived result.
+//
+// # Files
+//
+//   - chat: the session
+//   - commands, complete, history: what a person types
+//   - keystream, lines, paste: keys
+//   - turn, calls, approve: one question
+//   - explain: --explain
+//   - stats, trace, archive: these commands
+//   - data: lists for completion
 package chat

@@ -11,4 +11,13 @@
 // write it; values under six bytes are not searched for. This protects against
 // accidents and echoes; a server that receives a secret could still return it in
 // another encoding.
+//
+// # Files
+//
+//   - egress: the policy
+//   - rule: hosts
+//   - address: addresses
+//   - do: one request
+//   - secret, traces: secrets, and keeping them from answers
+//   - refusal, reason: what was refused, why it failed
 package egress

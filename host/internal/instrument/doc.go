@@ -73,4 +73,11 @@
 // change them go to a module that changes nothing (see Stdio). A guest that ended by
 // proc_exit is closed, not renewed. Random numbers that it drew before weir:save are
 // the same in every call.
+//
+// # Files
+//
+//   - instrument: the changes
+//   - survey, placement, loops: where checks go
+//   - code, edit, encoder, format: writes the module
+//   - stdio: its standard streams
 package instrument

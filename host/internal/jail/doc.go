@@ -12,4 +12,12 @@
 //
 // The file system it offers is the engine's own experimental interface; that
 // is the only thing this package knows about WebAssembly.
+//
+// # Files
+//
+//   - jail: mounts
+//   - volume, file, parent: what a guest opens
+//   - hide: what it cannot see
+//   - bounds: how much it may open and write
+//   - lend: folders for a child process
 package jail

@@ -5,4 +5,11 @@
 //
 // The messages of a server are as untrusted as those of a guest: lists and answers
 // are bounded, and the server cannot use our model, read our files or ask the user.
+//
+// # Files
+//
+//   - client, connect: one server
+//   - program, transport: its process, HTTP
+//   - tools, call: its tools
+//   - bounds, unasked: what it may send
 package mcpclient

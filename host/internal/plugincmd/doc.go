@@ -6,4 +6,11 @@
 // run in this process. The methods that begin with Show print: a review with every
 // power and limit, a report of tests, measurements. All of them print through a
 // term.Printer, which knows the language of the reader and whether JSON is wanted.
+//
+// # Files
+//
+//   - commands: what all need
+//   - list, limits, show, inspect, find, explain, bench: print
+//   - approve, grants: decide
+//   - new, build, dev, cases, pack: an author's commands
 package plugincmd

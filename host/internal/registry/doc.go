@@ -8,4 +8,17 @@
 //
 // Check and Pack serve authors; ReadPlugin reads one approved copy; RemoteTool
 // applies the rules for untrusted descriptions to the tools of MCP servers.
+//
+// # Files
+//
+//   - scan: reads folders
+//   - manifest: the type
+//   - parse, parse_asks, parse_tool, table, ordered: read plugin.toml
+//   - problem, lookalike: what is wrong
+//   - files, influx: files, also while they are written
+//   - facts: what is known of a module
+//   - judge: checks in a child
+//   - inline, pack: a manifest inside a module
+//   - script: tools in JavaScript
+//   - thirdparty, remote: tools of others
 package registry

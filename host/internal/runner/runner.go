@@ -9,6 +9,16 @@
 // lets running calls end where they began. Precompile, Preload and Warm compile
 // before a call has to wait. A ToolLister asks plugins made for other hosts, whose
 // manifest weir cannot read, which tools they have.
+//
+// # Files
+//
+//   - runner: the interface
+//   - module: loads one
+//   - engines: in this process or in children
+//   - cache: which stay loaded
+//   - precompile: in the background
+//   - refusal: why one cannot run
+//   - lister, askqueue, storedlist, thirdparty: asks plugins of others for their tools
 package runner
 
 import (

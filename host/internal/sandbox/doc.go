@@ -19,4 +19,20 @@
 //
 // docs/abi.md describes the host functions, and docs/engine.md how instances are reset
 // and stopped.
+//
+// # Files
+//
+//   - api: the interface, the defaults
+//   - engine: loads
+//   - module: one plugin
+//   - front, wazero, extism: two engines
+//   - instance, fresh, recycle, renew: instances, new or restored
+//   - calls, span, stop: calls and their deadline
+//   - memory, weight: memory
+//   - failure, guard: what went wrong
+//   - hostfuncs, http, hyper, vars, wasi, mailbox, env, offers: what guests can import
+//   - guestlog: what they print
+//   - cache: compiled code
+//   - inspect, wasm, section, remote: a module without running it
+//   - handles, thread: details of the engine
 package sandbox

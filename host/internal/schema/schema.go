@@ -5,6 +5,13 @@
 // documents. Check counts the evaluations first (work.go) and returns what is wrong as sentences for a model (check.go). Most
 // schemas are flat, a list of named strings, numbers and booleans; flat.go accepts
 // valid arguments of these without the general validator.
+//
+// # Files
+//
+//   - schema, check: checks arguments
+//   - flat: simple ones, fast
+//   - cost: what a schema may cost, work what its checks and the expressions for lines to keep may cost
+//   - tidy, language: schemas for models, in two languages
 package schema
 
 import (

@@ -10,4 +10,14 @@
 //
 // A script is untrusted: its memory, the time of each step, its source and what it hands
 // over are bounded, and whatever comes out of it is data that the caller checks.
+//
+// # Files
+//
+//   - runtime: the engine
+//   - script: one script, its errors of syntax
+//   - typescript: takes types out
+//   - snapshot: a script as bytes
+//   - handover: what it asks
+//   - rejection: promises
+//   - spare, memory: instances and their memory
 package scriptvm

@@ -2,6 +2,11 @@
 // can be called, those of other servers too. New builds a Snapshot of what the catalog
 // decided and what the operator set. A Snapshot never changes; the host replaces it, and
 // a call keeps the one with which it began.
+//
+// # Files
+//
+//   - snapshot: the set, and how it is built
+//   - tool: one tool
 package snapshot
 
 import (

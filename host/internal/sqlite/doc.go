@@ -28,4 +28,15 @@
 //   - The file has mode 0600, its folder 0700.
 //
 // Of these, PostgreSQL keeps the first.
+//
+// # Files
+//
+//   - db: opens
+//   - commit, batch, query: writes and reads
+//   - migrate: tables
+//   - file, space: the file
+//   - examine: checks, and copies while others write
+//   - copy: copies between databases
+//   - postgres, wakes: PostgreSQL
+//   - errors: what went wrong
 package sqlite

@@ -2,6 +2,15 @@
 // any service. It compares words by their stems, by synonyms of the trade and by
 // spelling, Chinese by pairs of characters. The same tools and the same question give
 // the same list.
+//
+// # Files
+//
+//   - find: a search
+//   - index: the index
+//   - words, lexicon, near, synonyms: words
+//   - names: names in a question
+//   - values: arguments in a question
+//   - schema: parameters
 package toolindex
 
 import (

@@ -9,4 +9,13 @@
 // does not check types: the engine does, on a file whose structure is then known to
 // be sound. Its Report is the only description of a module that the rest of weir
 // uses, so there is one parser of the format.
+//
+// # Files
+//
+//   - check: a module
+//   - limits: its bounds
+//   - kind: what it is not
+//   - reader, outside, code, instruction: reads it
+//   - walk: passes over its code
+//   - report: what is found
 package wasmcheck
