@@ -24,6 +24,8 @@ const maxLines = 700
 // levels gives every package its level; imports point strictly downward. A
 // package takes the level of its longest prefix here.
 var levels = map[string]int{
+	"internal/testtime":              0,
+	"internal/testsize":              0,
 	"sdk/tool":                       0,
 	"sdk":                            1,
 	"sdk/limit":                      1,
@@ -330,6 +332,7 @@ func TestRules(t *testing.T) {
 	t.Run("exits", func(t *testing.T) { checkExits(t, files) })
 	t.Run("alone", func(t *testing.T) { checkAlone(t, files) })
 	t.Run("names", func(t *testing.T) { checkNames(t, files) })
+	t.Run("waits", func(t *testing.T) { checkWaits(t, files) })
 	t.Run("patterns", func(t *testing.T) { checkPatterns(t, files) })
 	t.Run("circles", func(t *testing.T) { checkCircles(t, files) })
 }

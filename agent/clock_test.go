@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -59,8 +60,8 @@ func TestPauseStopsTheClock(t *testing.T) {
 				cfg := config(func(c *agent.Config) { c.TimeBudget = 10 * time.Second })
 				start := time.Now()
 				turn, _, err := ask(t, cfg, replay.New(replay.Text(tt.group), replay.Text("done")), b, nil, "go")
-				if err != nil || turn.Reason != tt.reason || time.Since(start) != tt.took {
-					t.Errorf("%v, %s after %s", err, turn.Reason, time.Since(start))
+				if err != nil || turn.Reason != tt.reason || testtime.Since(start) != tt.took {
+					t.Errorf("%v, %s after %s", err, turn.Reason, testtime.Since(start))
 				}
 			})
 		})
@@ -74,7 +75,7 @@ func TestPauseGivesItsPlaceAway(t *testing.T) {
 		group := replay.Call("asking", `{"text":"60m"}`).Text + "\n" + replay.Call("asking", `{"text":"1h"}`).Text
 		start := time.Now()
 		turn, _ := must(t, config(func(c *agent.Config) { c.Parallel = -1 }), replay.New(replay.Text(group), replay.Text("done")), b, nil, "go")
-		if d := time.Since(start); d != time.Hour+2*time.Second { // they wait together and work one after the other
+		if d := testtime.Since(start); d != time.Hour+2*time.Second { // they wait together and work one after the other
 			t.Errorf("the round took %s", d)
 		}
 		if turn.Stats.Calls != 2 {

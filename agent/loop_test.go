@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -64,7 +65,7 @@ func TestResultsKeepCallOrderWhileRunningTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox().add("wait", func(ctx context.Context, args map[string]any) (string, *tool.Error) {
 			d, _ := time.ParseDuration(args["text"].(string))
-			time.Sleep(d)
+			testtime.Sleep(d)
 			return "waited " + d.String(), nil
 		})
 		var group string
@@ -73,7 +74,7 @@ func TestResultsKeepCallOrderWhileRunningTogether(t *testing.T) {
 		}
 		start := time.Now()
 		turn, _ := must(t, config(), replay.New(replay.Text(group), replay.Text("done")), b, nil, "wait")
-		if d := time.Since(start); d != 3*time.Second {
+		if d := testtime.Since(start); d != 3*time.Second {
 			t.Errorf("the round took %v, the longest call 3s", d)
 		}
 		var order []string
@@ -92,7 +93,7 @@ func TestParallelIsBounded(t *testing.T) {
 		var now, most atomic.Int32
 		b := newBox().add("wait", func(context.Context, map[string]any) (string, *tool.Error) {
 			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
+			testtime.Sleep(time.Second)
 			now.Add(-1)
 			return "ok", nil
 		})
@@ -422,8 +423,8 @@ func TestTimeBudget(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			turn, _ := must(t, budget, replay.New(replay.Call("wait", `{"text":"1h"}`)), slow(), nil, "go")
-			if turn.Reason != agent.ReasonTime || time.Since(start) != 10*time.Second {
-				t.Errorf("reason %s after %v", turn.Reason, time.Since(start))
+			if turn.Reason != agent.ReasonTime || testtime.Since(start) != 10*time.Second {
+				t.Errorf("reason %s after %v", turn.Reason, testtime.Since(start))
 			}
 		})
 	})

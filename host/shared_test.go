@@ -6,13 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // machines returns a function that opens a host over a folder, as on a machine of its own, with
@@ -33,7 +33,7 @@ func machines(t *testing.T) func(dir string, change func(*Config)) *Host {
 	}
 }
 
-// soon waits until a tool answers with text, for two seconds at most as pgtest.Within counts.
+// soon waits until a tool answers with text.
 func soon(t *testing.T, h *Host, name, text string) {
 	t.Helper()
 	var answer string
@@ -42,7 +42,7 @@ func soon(t *testing.T, h *Host, name, text string) {
 			t.Logf("%s answers %q, want %q; %s", name, answer, text, states(h))
 		}
 	}()
-	pgtest.Within(t, 2*time.Second, func() bool {
+	testtime.Until(t, "the other host knows it", func() bool {
 		answer = try(t, h.Session("me", "c1"), name, "").Whole()
 		return answer == text
 	})

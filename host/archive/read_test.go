@@ -278,13 +278,9 @@ func TestLoadsDoNotRewriteTheText(t *testing.T) {
 func TestAGrepThatCostsTooMuch(t *testing.T) {
 	s := openTest(t)
 	e := put(t, s, strings.Repeat("a", 4<<20))
-	began := time.Now()
 	_, err := s.Peek(t.Context(), e.Scope, e.UUID, Part{Grep: "(?:a?){330}a{330}b"})
 	if fail, ok := errors.AsType[*tool.Error](err); !ok || fail.Code != tool.BadArgs || !strings.Contains(fail.Msg, "too large for a text of 4194304 bytes") {
 		t.Errorf("%v", err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the refusal took %s", took)
 	}
 	if page, err := s.Peek(t.Context(), e.Scope, e.UUID, Part{Grep: "b|a+"}); err != nil || page.Matches != 1 {
 		t.Errorf("%d, %v", page.Matches, err)

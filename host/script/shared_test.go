@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/script/journal"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m, Part: "^TestDaemons"}.Run()) }
@@ -89,27 +90,25 @@ func (d daemon) recover(t *testing.T) {
 // until waits for a script to be of a state, and returns it.
 func (d daemon) until(t *testing.T, id string, state journal.State) Status {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		s, err := d.Get(t.Context(), "me", id)
-		if err != nil {
+	var s Status
+	testtime.Until(t, "the script is "+string(state), func() bool {
+		var err error
+		if s, err = d.Get(t.Context(), "me", id); err != nil {
 			t.Fatal(err)
 		}
-		if s.State == state {
-			return s
-		}
-		if s.State.Ended() || time.Now().After(end) {
-			t.Fatalf("it is %s: %+v", s.State, s.Outcome)
-		}
+		return s.State == state || s.State.Ended()
+	})
+	if s.State != state {
+		t.Fatalf("it is %s: %+v", s.State, s.Outcome)
 	}
+	return s
 }
 
 // effects waits for a number of effects.
 func effects(t *testing.T, dir string, n int) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); len(happened(t, dir)) < n; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%v", happened(t, dir))
-		}
+	if !testtime.Comes(func() bool { return len(happened(t, dir)) >= n }) {
+		t.Fatalf("%v", happened(t, dir))
 	}
 }
 
@@ -190,7 +189,7 @@ func TestDaemonsAnswerAScript(t *testing.T) {
 	if err := d[1].Cancel(t.Context(), "me", long); err != nil {
 		t.Fatal(err)
 	}
-	pgtest.Within(t, 2*time.Second, func() bool {
+	testtime.Until(t, "the script is gone", func() bool {
 		d[0].Runs.mu.Lock()
 		defer d[0].Runs.mu.Unlock()
 		return len(d[0].active) == 0

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -107,8 +108,8 @@ func TestStepsAreToldAndBounded(t *testing.T) {
 		began := time.Now()
 		r := Test(t.Context(), m, TestOptions{Bound: 20 * time.Second, Tell: func(s Step) { told = append(told, s.Name) }})
 		last := r.Steps[len(r.Steps)-1]
-		if r.OK || time.Since(began) != 20*time.Second || !slices.Equal(told, []StepName{StepDescribe, StepQuestion}) {
-			t.Errorf("OK %v after %s, told %v", r.OK, time.Since(began), told)
+		if r.OK || testtime.Since(began) != 20*time.Second || !slices.Equal(told, []StepName{StepDescribe, StepQuestion}) {
+			t.Errorf("OK %v after %s, told %v", r.OK, testtime.Since(began), told)
 		}
 		if last.Code != agent.ModelUnreachable || last.Msg.String() != "no answer within 20s" || !strings.Contains(last.Hint.String(), "--timeout") {
 			t.Errorf("%+v", last)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -207,7 +208,7 @@ func TestCutAtEveryByte(t *testing.T) {
 						case l.asked > 1:
 							repeated++
 						}
-						if took := time.Since(began); took > patience {
+						if took := testtime.Since(began); took > patience {
 							t.Errorf("cut at %d: the turn took %s", at, took)
 						}
 					}

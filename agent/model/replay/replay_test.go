@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -96,7 +97,7 @@ func TestDelayAndCancel(t *testing.T) {
 		if _, _, _, err := read(t.Context(), New(Reply{Text: "ab", Chunk: 1, Delay: time.Minute})); err != nil {
 			t.Fatal(err)
 		}
-		if d := time.Since(start); d != 3*time.Minute {
+		if d := testtime.Since(start); d != 3*time.Minute {
 			t.Errorf("three pieces took %v", d)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A simulated Process uses a part of the time that it runs.
@@ -24,7 +26,7 @@ func newSimulated(part float64) *simulated { return &simulated{part: part, since
 
 func (f *simulated) CPUTime() time.Duration {
 	if !f.off {
-		f.used += time.Duration(f.part * float64(time.Since(f.since)))
+		f.used += time.Duration(f.part * float64(testtime.Since(f.since)))
 		f.since = time.Now()
 	}
 	return f.used
@@ -71,14 +73,14 @@ func (t *Scheduler) computing(processes ...*simulated) (n int) {
 func shortCalls(t *Scheduler, end time.Time, think, take time.Duration, processes ...*simulated) (disturbed, all int) {
 	for time.Now().Before(end) {
 		t.BeginShort()
-		time.Sleep(take / 2)
+		testtime.Sleep(take / 2)
 		if t.computing(processes...) > 0 {
 			disturbed++
 		}
-		time.Sleep(take / 2)
+		testtime.Sleep(take / 2)
 		t.EndShort()
 		all++
-		time.Sleep(think)
+		testtime.Sleep(think)
 	}
 	return disturbed, all
 }
@@ -95,7 +97,7 @@ func TestSlicesGoRoundThePlugins(t *testing.T) {
 		if n := sched.computing(processes...); n != 2 {
 			t.Errorf("%d compute at once on 2 cores", n)
 		}
-		time.Sleep(4 * time.Second)
+		testtime.Sleep(4 * time.Second)
 		if sum := sched.using(processes...); sum != 8*time.Second {
 			t.Errorf("%s of 8 s were used: no core was reserved", sum)
 		}
@@ -146,7 +148,7 @@ func TestShortCallsGetTheCores(t *testing.T) {
 						t.Errorf("one of three used %s", used)
 					}
 				}
-				time.Sleep(time.Second)
+				testtime.Sleep(time.Second)
 				if n := sched.computing(processes...); n != 2 {
 					t.Errorf("%d compute on 2 cores once no short calls come", n)
 				}
@@ -186,10 +188,10 @@ func TestNoTaskIsPausedWithEnoughCores(t *testing.T) {
 func TestTheHostsOwnCPUTimeCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		sched := New(2, func() time.Duration { return time.Since(began) })
+		sched := New(2, func() time.Duration { return testtime.Since(began) })
 		bomb := newSimulated(1)
 		defer sched.End(sched.Join("bomb", bomb, true))
-		time.Sleep(time.Second)
+		testtime.Sleep(time.Second)
 		if used := sched.using(bomb); used != time.Second {
 			t.Errorf("beside a busy host alone it used %s of a second", used)
 		}
@@ -210,7 +212,7 @@ func TestATaskThatWaitsIsNotPaused(t *testing.T) {
 		sched.BeginShort()
 		other := sched.Promote("sleepy", sleepy)
 		defer sched.End(other)
-		time.Sleep(time.Second)
+		testtime.Sleep(time.Second)
 		if used := sched.using(busy); used != time.Second {
 			t.Errorf("beside one that sleeps the other used %s of a second", used)
 		}
@@ -219,7 +221,7 @@ func TestATaskThatWaitsIsNotPaused(t *testing.T) {
 		}
 		sched.locked(func() { sleepy.part = 1 })
 		sched.Started(other)
-		time.Sleep(time.Second)
+		testtime.Sleep(time.Second)
 		if used := sched.using(sleepy); used < 400*time.Millisecond || used > 700*time.Millisecond {
 			t.Errorf("awake it used %s of a second for two", used)
 		}
@@ -236,22 +238,22 @@ func TestAStartWaitsForItsSlice(t *testing.T) {
 		sched := New(1, noTime)
 		bomb := newSimulated(1)
 		defer sched.End(sched.Join("bomb", bomb, true))
-		time.Sleep(sliceTime / 2)
+		testtime.Sleep(sliceTime / 2)
 		began := time.Now()
 		k, err := sched.Wait(t.Context(), "honest", nil)
-		if took := time.Since(began); err != nil || took > sliceTime {
+		if took := testtime.Since(began); err != nil || took > sliceTime {
 			t.Errorf("a start waited for %s, %v", took, err)
 		}
 		if sched.computing(bomb) != 0 {
 			t.Error("two compute on one core")
 		}
-		time.Sleep(2 * sliceTime) // it takes long to start, and its slice is over
+		testtime.Sleep(2 * sliceTime) // it takes long to start, and its slice is over
 		worker := newSimulated(1)
 		sched.Bind(k, worker)
 		if sched.computing(worker, bomb) != 1 {
 			t.Error("two compute on one core")
 		}
-		time.Sleep(10 * sliceTime)
+		testtime.Sleep(10 * sliceTime)
 		if a, b := sched.using(worker), sched.using(bomb); a < 4*sliceTime || b < 4*sliceTime {
 			t.Errorf("they used %s and %s", a, b)
 		}
@@ -288,20 +290,20 @@ func TestABackgroundStartComesLast(t *testing.T) {
 		}
 		other := sched.Join("busy", newSimulated(1), true)
 		had := start()
-		time.Sleep(10 * sliceTime)
+		testtime.Sleep(10 * sliceTime)
 		if len(had) > 0 {
 			t.Error("it got a slice before a task with a waiting caller")
 		}
 		background.Store(false)
 		sched.Reschedule()
-		time.Sleep(2 * sliceTime)
+		testtime.Sleep(2 * sliceTime)
 		if len(had) == 0 {
 			t.Fatal("it got no slice although a caller waits for it")
 		}
 		sched.End(<-had)
 
 		had = start()
-		time.Sleep(sliceTime)
+		testtime.Sleep(sliceTime)
 		sched.End(other)
 		synctest.Wait()
 		if len(had) == 0 {
@@ -351,15 +353,15 @@ func TestSchedulerProperties(t *testing.T) {
 						shorts.Add(-1)
 					})
 				}
-				time.Sleep(s.wait)
+				testtime.Sleep(s.wait)
 				n, want := sched.computing(processes...), min(len(processes), cores)
-				if n > want || n < want && shorts.Load() == 0 && time.Since(sched.lastShort) > recentTime+idleCheckTime {
+				if n > want || n < want && shorts.Load() == 0 && testtime.Since(sched.lastShort) > recentTime+idleCheckTime {
 					wrong = append(wrong, fmt.Sprintf("%d of %d compute on %d cores, beside %d short calls", n, len(processes), cores, shorts.Load()))
 				}
 			}
 			for i, f := range processes {
 				before := sched.using(f)
-				time.Sleep(2 * sliceTime * time.Duration(len(processes)+1))
+				testtime.Sleep(2 * sliceTime * time.Duration(len(processes)+1))
 				if sched.using(f) == before {
 					wrong = append(wrong, fmt.Sprintf("task %d of %d made no progress", i, len(processes)))
 				}
@@ -396,11 +398,11 @@ func TestPriorities(t *testing.T) {
 		sched.Bind(started, worker)
 		looks("one that starts", worker, Preemptible)
 		sched.Started(started)
-		time.Sleep(2 * idleCheckTime)
+		testtime.Sleep(2 * idleCheckTime)
 		looks("one that computes", worker, Preemptible)
 		idle := newSimulated(0)
 		waits := sched.Join("waits", idle, false)
-		time.Sleep(2 * idleCheckTime)
+		testtime.Sleep(2 * idleCheckTime)
 		looks("one that waits", idle, Normal)
 		known := newSimulated(1)
 		hungry := sched.Join("known", known, true)
@@ -413,7 +415,7 @@ func TestPriorities(t *testing.T) {
 		late := newSimulated(1)
 		joined := sched.Join("late", late, true)
 		looks("one that comes then", late, Idle)
-		time.Sleep(recentTime + 2*idleCheckTime)
+		testtime.Sleep(recentTime + 2*idleCheckTime)
 		looks("one that computes when none came for a while", worker, Preemptible)
 		for k, f := range map[*Task]*simulated{started: worker, waits: idle, hungry: known, joined: late} {
 			sched.End(k)
@@ -440,10 +442,10 @@ func TestNoTaskStarvesInTheIdleClass(t *testing.T) {
 		}
 		for range 1000 {
 			sched.BeginShort()
-			time.Sleep(time.Millisecond / 2)
+			testtime.Sleep(time.Millisecond / 2)
 			sched.EndShort()
 			others()
-			time.Sleep(time.Millisecond / 2)
+			testtime.Sleep(time.Millisecond / 2)
 		}
 		if used := sched.using(worker); used < 50*time.Millisecond {
 			t.Errorf("it used %s of a second", used)

@@ -20,16 +20,14 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 var (
-	// thorough is the long form: more seeds, the true bounds instead of ten
-	// times as much, and figures on standard output.
+	// thorough is the long form: more seeds, bounds on time, and figures on standard
+	// output. It is for a quiet machine.
 	thorough = os.Getenv("WEIR_HOSTILE") == "long"
-	// slack is what a bound on time is multiplied with in the short form, which
-	// runs on machines that do other things beside.
-	slack = time.Duration(10)
 
 	worker []string // starts a worker
 	cache  string   // compiled modules of this run
@@ -39,9 +37,6 @@ var (
 const past = 250 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	if thorough {
-		slack = 1
-	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "weir-hostile-")
 		if err != nil {
@@ -143,10 +138,8 @@ func open(t testing.TB, dir string, isolation host.Isolation, change func(*host.
 
 // eventually waits for a count to come down to what is wanted.
 func eventually(count func() int, want int) int {
-	n := count()
-	for end := time.Now().Add(30 * time.Second); n > want && time.Now().Before(end); n = count() {
-		time.Sleep(20 * time.Millisecond)
-	}
+	n := 0
+	testtime.Comes(func() bool { n = count(); return n <= want })
 	return n
 }
 
@@ -195,6 +188,14 @@ func mostMemory() int64 {
 		return 2 << 30
 	}
 	return 256 << 20
+}
+
+// within holds the long form, and it alone, to a bound on time that docs/security.md names.
+func within(t *testing.T, what string, took, bound time.Duration) {
+	t.Helper()
+	if thorough && took > bound {
+		t.Errorf("%s took %s; at most %s", what, took, bound)
+	}
 }
 
 // ask makes one call and says how long it took.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,14 +129,12 @@ func BenchmarkGo(b *testing.B) {
 
 func ratio(b *testing.B, prepare func(wasm []byte) func(), plain, checked []byte) {
 	runs := [2]func(){prepare(plain), prepare(checked)}
-	var best [2]time.Duration
+	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 	for b.Loop() {
 		for i, run := range runs {
 			at := time.Now()
 			run()
-			if d := time.Since(at); best[i] == 0 || d < best[i] {
-				best[i] = d
-			}
+			best[i] = min(best[i], time.Since(at))
 		}
 	}
 	b.ReportMetric(float64(best[1])/float64(best[0]), "×unchecked")

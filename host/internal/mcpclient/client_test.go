@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // asServer makes the test binary an MCP server on its standard streams.
@@ -38,7 +41,9 @@ func serve(how string) int {
 		os.Stderr.WriteString("no key is set\n")
 		return 3
 	case "mute":
-		select {} // reads nothing and says nothing
+		end := make(chan os.Signal, 1) // reads nothing and says nothing; without a channel that may get something, Go calls it a deadlock
+		signal.Notify(end, os.Interrupt)
+		<-end
 	case "fickle", "same", "fleeting", "values", "deep", "endless", "invalid":
 		return raw(how)
 	case "orphan":
@@ -178,18 +183,6 @@ func program(t *testing.T, how string, change func(*Config)) *Server {
 	return s
 }
 
-// until waits for a condition; the deadline is there for a test that fails.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	end := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(end) {
-			t.Fatalf("waited for: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 func ready(t *testing.T, s *Server) {
 	t.Helper()
 	s.Wait(t.Context())
@@ -250,7 +243,7 @@ func TestProgram(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"text":"第一页"`) {
 		t.Errorf("%s, %v", b, err)
 	}
-	until(t, "progress", func() bool {
+	testtime.Until(t, "progress", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(seen) == 1 && seen[0] == "half" || len(seen) == 0
@@ -303,8 +296,8 @@ func TestProgramDies(t *testing.T) {
 	if _, err := s.Call(t.Context(), "die", json.RawMessage(`{}`), 1000, nil); !errors.As(err, &down) {
 		t.Fatalf("%v", err)
 	}
-	until(t, "its tools stay listed", func() bool { return len(s.Status().Tools) > 0 })
-	until(t, "an answer again", func() bool {
+	testtime.Until(t, "its tools stay listed", func() bool { return len(s.Status().Tools) > 0 })
+	testtime.Until(t, "an answer again", func() bool {
 		b, err := s.Call(t.Context(), "echo", json.RawMessage(`{"text":"back"}`), 1000, nil)
 		return err == nil && strings.Contains(string(b), "back")
 	})
@@ -372,7 +365,7 @@ func TestHTTP(t *testing.T) {
 	mcp.AddTool(m, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return text("late"), nil, nil
 	})
-	until(t, "the new tool", func() bool {
+	testtime.Until(t, "the new tool", func() bool {
 		for _, tl := range s.Status().Tools {
 			if tl.Name == "late" {
 				return true

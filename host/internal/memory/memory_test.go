@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -60,18 +60,6 @@ func put(t *testing.T, store *archive.SQLite, m *Memory, sc archive.Scope, text 
 	return e
 }
 
-// until waits for something that happens in the background.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for !ok() {
-		select {
-		case <-t.Context().Done():
-			t.Fatal("in vain: " + what)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 // TestNear: a result is found by what it means, with the lines that do, in its own
 // conversation only, and no longer when its text is gone.
 func TestNear(t *testing.T) {
@@ -90,7 +78,7 @@ func TestNear(t *testing.T) {
 		return found
 	}
 	everywhere := archive.Scope{Principal: "ann", Conversation: "new", Everywhere: true}
-	until(t, "three results have vectors", func() bool { return len(near(everywhere, "engine")) == 3 })
+	testtime.Until(t, "three results have vectors", func() bool { return len(near(everywhere, "engine")) == 3 })
 	got := near(sc, "Which 船 sailed?")
 	if len(got) != 2 || got[0].Entry.UUID != ships.UUID || got[0].First > 100 || got[0].Last < 61 || got[0].Last-got[0].First > 120 || got[0].Score < 0.8 {
 		t.Errorf("%+v", got)
@@ -132,7 +120,7 @@ func TestSummaries(t *testing.T) {
 		}
 		return got.Summary
 	}
-	until(t, "the summary is there", func() bool { return summary(long) == "about 100 lines, in en" })
+	testtime.Until(t, "the summary is there", func() bool { return summary(long) == "about 100 lines, in en" })
 	if first, second := <-asked, <-asked; first != broken.UUID || second != long.UUID || len(asked) != 0 {
 		t.Error("a short result was summarised")
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // later is long after any file of a test was written.
@@ -54,9 +56,10 @@ func TestAFileIsKnownAsItWas(t *testing.T) {
 	// step is some milliseconds.
 	tick := func(path string, change func()) {
 		before := stat(t, path)
-		for change(); Same(before, stat(t, path)); change() {
-			time.Sleep(time.Millisecond)
-		}
+		testtime.Until(t, "the clock of the file system has advanced", func() bool {
+			change()
+			return !Same(before, stat(t, path))
+		})
 	}
 	for _, tt := range []struct {
 		name  string

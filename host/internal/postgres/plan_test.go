@@ -11,11 +11,7 @@ import (
 
 // A plan that is made once, while a table is empty, must suit the table when it is large.
 func TestPlansOfWrites(t *testing.T) {
-	url, stop, err := pgtest.Start()
-	if err != nil {
-		t.Skip(err)
-	}
-	defer stop()
+	url := pgtest.StartFor(t)
 	s, err := postgres.Open(url, 1)
 	if err != nil {
 		t.Fatal(err)

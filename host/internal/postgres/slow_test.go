@@ -16,6 +16,7 @@ import (
 func slowly(t *testing.T, address string) string {
 	return pgtest.Between(t, address, func(to io.Writer, piece []byte, answer bool) error {
 		if !answer {
+			// The link takes this long, whatever the machine does.
 			time.Sleep(time.Duration(len(piece)) * 3 * time.Microsecond)
 		}
 		_, err := to.Write(piece)
@@ -25,11 +26,7 @@ func slowly(t *testing.T, address string) string {
 
 // A large text takes longer than a process may be silent in a transaction.
 func TestLargeTextOverASlowLink(t *testing.T) {
-	address, stop, err := pgtest.Start()
-	if err != nil {
-		t.Skip(err)
-	}
-	defer stop()
+	address := pgtest.StartFor(t)
 	db, err := sqlite.Open(t.Context(), sqlite.Options{URL: slowly(t, address)},
 		sqlite.Schema{Name: "notes", Files: fstest.MapFS{"00001_notes.sql": {Data: []byte("-- +goose Up\nCREATE TABLE notes (text TEXT NOT NULL);\n")}}})
 	if err != nil {

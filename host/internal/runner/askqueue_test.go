@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -41,9 +42,9 @@ func TestOneThatHangsIsAskedLast(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					time.Sleep(takes)
+					testtime.Sleep(takes)
 					end()
-					done.Store(int64(time.Since(began)))
+					done.Store(int64(testtime.Since(began)))
 				}
 				hang := func(from, to int) {
 					for i := from; i < to; i++ {
@@ -55,7 +56,7 @@ func TestOneThatHangsIsAskedLast(t *testing.T) {
 				go call(ask{top: tt.good}, time.Second, &good)
 				synctest.Wait()
 				hang(30, 30+tt.newer)
-				time.Sleep(10 * time.Minute)
+				testtime.Sleep(10 * time.Minute)
 				if done, others := time.Duration(good.Load()), time.Duration(hung.Load()); done != 11*time.Second || others < 150*time.Second {
 					t.Errorf("the good one is done after %s, the others after %s", done, others)
 				}

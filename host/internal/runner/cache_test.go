@@ -10,13 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -87,7 +87,7 @@ func (c *scales) there() string {
 // closed waits until every module that is not loaded was closed, once.
 func (c *scales) closed(t *testing.T) {
 	t.Helper()
-	waitFor(t, func() bool {
+	testtime.Until(t, "they are closed", func() bool {
 		closed, left := int32(0), len(strings.Fields(c.there()))
 		for _, w := range c.made {
 			closed += w.closed.Load()
@@ -313,14 +313,5 @@ func write(t testing.TB, path string, data []byte) {
 	}
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func waitFor(t *testing.T, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not happen within a minute")
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 	"go.uber.org/goleak"
 )
@@ -82,7 +83,7 @@ func TestSpares(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return i, time.Since(began)
+			return i, testtime.Since(began)
 		}
 		a := setup{limits: tool.Limits{MaxChars: 1}}
 		check("nothing is made before the first call", 0, 0)
@@ -90,13 +91,13 @@ func TestSpares(t *testing.T) {
 		if waited != 5*time.Millisecond {
 			t.Errorf("the first call waited %v", waited)
 		}
-		time.Sleep(10 * time.Millisecond)
+		testtime.Sleep(10 * time.Millisecond)
 		check("two spares beside the first", 3, 3)
 		second, waited := take(a)
 		if waited != 0 || second == first {
 			t.Errorf("a spare took %v; the same instance: %t", waited, second == first)
 		}
-		time.Sleep(10 * time.Millisecond)
+		testtime.Sleep(10 * time.Millisecond)
 		check("the spare is replaced", 4, 4)
 		discard(s.log, first)
 		discard(s.log, second)
@@ -106,10 +107,10 @@ func TestSpares(t *testing.T) {
 		if waited == 0 {
 			t.Error("a spare of another setup was handed out")
 		}
-		time.Sleep(10 * time.Millisecond)
+		testtime.Sleep(10 * time.Millisecond)
 		check("spares of the old setup go", 7, 3)
 		discard(s.log, other)
-		time.Sleep(spareIdle)
+		testtime.Sleep(spareIdle)
 		check("idle spares go", 7, 0)
 		s.close()
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // engine is one Runtime for all tests.
@@ -352,7 +353,7 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		s.Close(b.Context())
-		rest()
+		rest(b, r)
 	}
 	median(b, took)
 }
@@ -365,7 +366,7 @@ func BenchmarkPauseAndResume(b *testing.B) {
 	}
 	var took []time.Duration
 	for b.Loop() {
-		rest()
+		rest(b, r)
 		began := time.Now()
 		snapshot, err := s.Snapshot()
 		if err != nil {
@@ -383,8 +384,10 @@ func BenchmarkPauseAndResume(b *testing.B) {
 	median(b, took)
 }
 
-// rest gives the Runtime time to make a spare instance, which it has between scripts.
-func rest() { time.Sleep(10 * time.Millisecond) }
+// rest waits until the Runtime has made a spare instance, as it does between scripts.
+func rest(b *testing.B, r *Runtime) {
+	testtime.Until(b, "a spare instance is there", func() bool { return len(r.spares.ready) > 0 })
+}
 
 func median(b *testing.B, took []time.Duration) {
 	slices.Sort(took)

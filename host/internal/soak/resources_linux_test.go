@@ -7,7 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // resources are what a process must not lose.
@@ -64,15 +65,16 @@ func (r resources) grown(t *testing.T, now resources) {
 func (r resources) left(t *testing.T) {
 	t.Helper()
 	var now resources
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	gone := testtime.Comes(func() bool {
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
 			t.Fatal(err)
 		}
 		now = resources{goroutines: runtime.NumGoroutine(), descriptors: len(entries)}
-		if now.goroutines <= r.goroutines && now.descriptors <= r.descriptors {
-			return
-		}
+		return now.goroutines <= r.goroutines && now.descriptors <= r.descriptors
+	})
+	if gone {
+		return
 	}
 	stacks := make([]byte, 1<<20)
 	t.Errorf("%d goroutines and %d descriptors are left, and there were %d and %d\n%s", now.goroutines, now.descriptors, r.goroutines, r.descriptors, stacks[:runtime.Stack(stacks, true)])

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A Spinner counts whole seconds from the moment in which it showed something, also when the
@@ -17,7 +19,7 @@ func TestSpinnerCounts(t *testing.T) {
 		s := NewSpinner(&screen, func() int { return 80 }, &mu)
 		shows := func(set, want string, after time.Duration) {
 			t.Helper()
-			time.Sleep(after)
+			testtime.Sleep(after)
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()

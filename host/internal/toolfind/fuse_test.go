@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -87,16 +88,11 @@ func openFinder(t *testing.T, s *service) *Finder {
 	done := make(chan struct{})
 	go func() { defer close(done); f.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done; f.Wait(); _ = db.Close() })
-	for f.Wait(); ; f.Wait() {
-		made := f.made.Load()
-		if !slices.ContainsFunc(made.vectors, func(v []byte) bool { return v == nil }) {
-			return f
-		}
-		if t.Context().Err() != nil {
-			t.Fatal("there are no vectors")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	testtime.Until(t, "there are vectors", func() bool {
+		f.Wait()
+		return !slices.ContainsFunc(f.made.Load().vectors, func(v []byte) bool { return v == nil })
+	})
+	return f
 }
 
 func found(t *testing.T, f *Finder, query string, n int) (names []string) {

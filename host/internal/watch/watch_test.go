@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func write(t *testing.T, path, text string) {
@@ -73,14 +75,9 @@ func (r *reader) now() (int, string) {
 // becomes waits until the last thing told is text.
 func (r *reader) becomes(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		told, got := r.now()
-		if told > 0 && got == text {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("told %d times, the last time %q; %q is on the disk", told, got, text)
-		}
+	told, got := 0, ""
+	if !testtime.Comes(func() bool { told, got = r.now(); return told > 0 && got == text }) {
+		t.Fatalf("told %d times, the last time %q; %q is on the disk", told, got, text)
 	}
 }
 
@@ -236,14 +233,7 @@ func TestFilesElsewhereAreWatched(t *testing.T) {
 		for i := range 3 {
 			told, _ := r.now()
 			write(t, deep, strings.Repeat("x", i+2))
-			for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
-				if now, _ := r.now(); now > told {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatal("it was not told")
-				}
-			}
+			testtime.Until(t, "the change is told", func() bool { now, _ := r.now(); return now > told })
 		}
 		if still := w.Still(filepath.Join(dir, "p")); still > time.Minute {
 			t.Errorf("still for %s", still)
@@ -283,7 +273,7 @@ func TestSlowWriterIsWaitedFor(t *testing.T) {
 		f, err := os.Create(filepath.Join(dir, "a.wasm"))
 		must(t, err)
 		for i := range 100 {
-			time.Sleep(250 * time.Millisecond)
+			testtime.Sleep(250 * time.Millisecond)
 			synctest.Wait()
 			if told, text := r.now(); text != "" {
 				t.Fatalf("told %d times, the last time %q, after %d writes", told, text, i)
@@ -292,7 +282,7 @@ func TestSlowWriterIsWaitedFor(t *testing.T) {
 			must(t, err)
 		}
 		must(t, f.Close())
-		time.Sleep(900 * time.Millisecond)
+		testtime.Sleep(900 * time.Millisecond)
 		synctest.Wait()
 		if _, text := r.now(); text != "a.wasm="+strings.Repeat("x", 100) {
 			t.Errorf("two quiet looks after the last write: %q", text)
@@ -313,7 +303,7 @@ func TestRestlessFiles(t *testing.T) {
 		go New(Config{Folders: r.dirs, Poll: 2 * time.Second}).Run(ctx, r.settled)
 		for range 600 { // a minute
 			write(t, filepath.Join(dir, "a.wasm"), strings.Repeat("x", int(time.Now().UnixMilli()/100%7)))
-			time.Sleep(100 * time.Millisecond)
+			testtime.Sleep(100 * time.Millisecond)
 		}
 		synctest.Wait()
 		if told, _ := r.now(); told < 8 || told > 14 {

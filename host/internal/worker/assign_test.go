@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A worker becomes free after a call found none and before another one is started: the
@@ -14,7 +15,7 @@ import (
 func TestAFreeWorkerIsFoundBeforeAStart(t *testing.T) {
 	s := newSearch(t, 2)
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	a := s.seeker("a")
 	s.open()
 	s.calls.Wait()
@@ -39,7 +40,7 @@ func TestTwoWorkersAreReadyAtOnce(t *testing.T) {
 		s := newSearch(t, 3)
 		s.have(s.start)
 		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 		a := s.seeker("a")
 		begun := []string{"hold door", "a"}
 		s.open()
@@ -84,7 +85,7 @@ func TestAFreeWorkerGoesToMatchingWaiters(t *testing.T) {
 	s.makeCall(t.Context(), "warm", true, s.answered("warm"))
 	s.calls.Wait()
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	of := func(key string, slot sandbox.Slot) *waiter {
 		c := s.one("a")
 		c.inv.Slot = slot
@@ -114,7 +115,7 @@ func TestAFreeWorkerGoesToMatchingWaiters(t *testing.T) {
 	s.m.cost("run").Store(1)
 	s.m.computes.Store(false)
 	s.open()
-	eventually(t, "the first is answered", func() bool { return a.has() })
+	testtime.Until(t, "the first is answered", func() bool { return a.has() })
 	if !b.has() {
 		t.Error("there was room for two")
 	}
@@ -140,7 +141,7 @@ func TestAFreeWorkerGoesToMatchingWaiters(t *testing.T) {
 func TestAStartedWorkerWithoutAWaiterBecomesIdle(t *testing.T) {
 	s := newSearch(t, 2)
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	s.makeCall(ctx, "a", true, s.answered("a"))
 	s.seeks(1)
@@ -157,7 +158,7 @@ func TestAStartedWorkerWithoutAWaiterBecomesIdle(t *testing.T) {
 func TestACallWhoseCallerHasGoneGetsNoWorker(t *testing.T) {
 	s := newSearch(t, 3)
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	a, b := s.seeker("a"), s.seeker("b")
 	gone, cancel := context.WithCancel(t.Context())
 	a.c.outer = gone

@@ -179,7 +179,7 @@ func BenchmarkCallers(b *testing.B) {
 			for range row.callers {
 				all.Go(func() {
 					for left.Add(-1) >= 0 {
-						for began := time.Now(); time.Since(began) < row.work; {
+						for end := time.Now().Add(row.work); time.Now().Before(end); {
 							continue
 						}
 						if out, fail := m.Call(b.Context(), inv); fail != nil || len(out.Bytes) != 100 {

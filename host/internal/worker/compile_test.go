@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/internal/quarantine"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -111,7 +112,7 @@ func TestStoppedCompile(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 			})
-			eventually(t, "the attempt is recorded", func() bool {
+			testtime.Until(t, "the attempt is recorded", func() bool {
 				text, _ := os.ReadFile(file)
 				return strings.Contains(string(text), digestOf(wasm))
 			})
@@ -142,7 +143,7 @@ func TestAHostKilledWhileCompiling(t *testing.T) {
 		if err := host.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the attempt is recorded", func() bool {
+		testtime.Until(t, "the attempt is recorded", func() bool {
 			q, err := quarantine.Open(file, hclog.NewNullLogger())
 			if err != nil {
 				return false

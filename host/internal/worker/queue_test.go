@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -68,9 +69,9 @@ func (q *queue) call(ctx context.Context, input string, timeout time.Duration, j
 	q.t.Helper()
 	q.calls.Go(func() { q.now(ctx, input, timeout, judge) })
 	q.waits++
-	eventually(q.t, input+" is in the line", func() bool { return q.length() == q.waits })
+	testtime.Until(q.t, input+" is in the line", func() bool { return q.length() == q.waits })
 	if q.waits == 1 {
-		eventually(q.t, input+" is begun", func() bool {
+		testtime.Until(q.t, input+" is begun", func() bool {
 			text, _ := os.ReadFile(q.begun)
 			return slices.Contains(strings.Split(string(text), "\n"), input)
 		})
@@ -309,7 +310,7 @@ func TestASlowProgressFunctionDelaysNoOtherCall(t *testing.T) {
 		q.now(t.Context(), "a", patience, q.answered("a"))
 		close(done)
 	})
-	eventually(t, "the next is begun", func() bool {
+	testtime.Until(t, "the next is begun", func() bool {
 		text, _ := os.ReadFile(q.begun)
 		return strings.Contains(string(text), "\na\n")
 	})
@@ -334,7 +335,7 @@ func TestAnUnreadResultDoesNotKillTheNextCall(t *testing.T) {
 	c.queue.flush()
 	hold := "hold " + q.door
 	q.calls.Go(func() { q.now(t.Context(), hold, patience, q.answered(hold)) })
-	eventually(t, "the next is begun", func() bool {
+	testtime.Until(t, "the next is begun", func() bool {
 		text, _ := os.ReadFile(q.begun)
 		return strings.Contains(string(text), hold)
 	})
@@ -372,7 +373,7 @@ func TestCancellingACallThatWasTakenBack(t *testing.T) {
 	q.open()
 	q.calls.Wait()
 	cancel()
-	eventually(t, "the worker waits", func() bool { return q.length() == 0 })
+	testtime.Until(t, "the worker waits", func() bool { return q.length() == 0 })
 	c.kill()
 	c.wake()
 	end()

@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -343,12 +344,12 @@ func beLate(file string) {
 		_ = f.Close()
 		return
 	}
-	for {
-		if _, err := os.Stat(file); err == nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+	comes(file)
+}
+
+// comes waits for a file.
+func comes(file string) {
+	testtime.Comes(func() bool { _, err := os.Stat(file); return err == nil })
 }
 
 // serve is a worker that loads nothing and runs its calls in g.
@@ -376,11 +377,8 @@ func (g gate) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output,
 	_, _ = fmt.Fprintln(f, string(inv.Input))
 	_ = f.Close()
 	what, file, waits := strings.Cut(string(inv.Input), " ")
-	for waits {
-		if _, err := os.Stat(file); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
+	if waits {
+		comes(file)
 	}
 	switch what {
 	case "tell":

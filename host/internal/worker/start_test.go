@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -24,7 +25,7 @@ import (
 func TestTheFirstFreeWorkerIsTaken(t *testing.T) {
 	s := newSearch(t, 2)
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	s.makeCall(t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	if n := s.rooms.busy(); n != 2 {
@@ -54,7 +55,7 @@ func TestAStartKeepsItsTurn(t *testing.T) {
 			began := time.Now()
 			m.endTurn(row.err)
 			m.turns <- struct{}{} // the next start's
-			if waited := time.Since(began); waited != row.wait {
+			if waited := testtime.Since(began); waited != row.wait {
 				t.Errorf("after %v the next start waits %v, want %v", row.err, waited, row.wait)
 			}
 			<-m.turns
@@ -69,15 +70,15 @@ func TestAStartIsAdopted(t *testing.T) {
 	for round := range 3 {
 		door := fmt.Sprint(s.door, round)
 		s.makeCall(t.Context(), "hold "+door, true, s.answered("hold "+door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 		s.makeCall(t.Context(), fmt.Sprint(round), false, s.answered(fmt.Sprint(round)))
 		s.seeks(1)
-		eventually(t, "a line and what is being made have a place each", func() bool { return s.rooms.busy() == 2 })
+		testtime.Until(t, "a line and what is being made have a place each", func() bool { return s.rooms.busy() == 2 })
 		s.have(door)
 		s.calls.Wait()
 	}
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 	s.makeCall(t.Context(), "last", false, s.answered("last"))
 	s.seeks(1)
 	s.have(s.start)
@@ -94,11 +95,11 @@ func TestAnAdoptedStartEndsWithItsCall(t *testing.T) {
 		s.leaves()
 		last := filepath.Join(t.TempDir(), "last")
 		s.makeCall(t.Context(), "hold "+last, true, func(sandbox.Output, *tool.Error) {})
-		eventually(t, "another one runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "another one runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		s.makeCall(ctx, "b", false, s.failed("b", tool.Cancelled))
 		s.seeks(1)
-		eventually(t, "it has taken it up", func() bool { return s.rooms.busy() == 2 })
+		testtime.Until(t, "it has taken it up", func() bool { return s.rooms.busy() == 2 })
 		if cancel(); with == "the module" {
 			over, end := context.WithCancel(t.Context())
 			end()
@@ -106,7 +107,7 @@ func TestAnAdoptedStartEndsWithItsCall(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		eventually(t, "its place is given back", func() bool { return s.rooms.busy() <= 1 })
+		testtime.Until(t, "its place is given back", func() bool { return s.rooms.busy() <= 1 })
 		s.have(last)
 		s.calls.Wait()
 		if with == "the caller" {
@@ -146,9 +147,9 @@ func TestRoomInAQueueIsTaken(t *testing.T) {
 	s.calls.Wait()
 	last := filepath.Join(t.TempDir(), "last")
 	s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(t, "the first runs", func() bool { return s.length() == 1 })
+	testtime.Until(t, "the first runs", func() bool { return s.length() == 1 })
 	s.makeCall(t.Context(), "hold "+last, true, s.answered("hold "+last))
-	eventually(t, "the second waits behind it", func() bool { return s.length() == 2 })
+	testtime.Until(t, "the second waits behind it", func() bool { return s.length() == 2 })
 	s.makeCall(t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	s.m.pool.mu.Lock()
@@ -172,12 +173,12 @@ func TestWaitersEnd(t *testing.T) {
 	t.Run("with the caller", func(t *testing.T) {
 		s := newSearch(t, 2)
 		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		s.makeCall(ctx, "a", false, s.failed("a", tool.Cancelled))
 		s.seeks(1)
 		cancel()
-		eventually(t, "its place is given back", func() bool { return s.rooms.busy() == 1 })
+		testtime.Until(t, "its place is given back", func() bool { return s.rooms.busy() == 1 })
 		s.open()
 		s.rests(1)
 		s.end("hold door")
@@ -189,7 +190,7 @@ func TestWaitersEnd(t *testing.T) {
 				t.Error("it outlasts its module")
 			}
 		})
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 		s.makeCall(t.Context(), "a", false, func(_ sandbox.Output, fail *tool.Error) {
 			if fail == nil {
 				t.Error("it begins behind its module's end")
@@ -227,7 +228,7 @@ func TestWaitersEnd(t *testing.T) {
 	t.Run("without a place", func(t *testing.T) {
 		s := newSearch(t, 1)
 		s.makeCall(t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-		eventually(t, "it runs", func() bool { return s.length() == 1 })
+		testtime.Until(t, "it runs", func() bool { return s.length() == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		s.makeCall(ctx, "a", false, func(out sandbox.Output, fail *tool.Error) {
 			if fail == nil || fail.Code != tool.Cancelled || !out.NoSlot {
@@ -287,7 +288,7 @@ func TestSlotsAreNeverExceeded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	eventually(t, "all places are given back", func() bool { return r.busy() == 0 })
+	testtime.Until(t, "all places are given back", func() bool { return r.busy() == 0 })
 	for n, got := range answered {
 		if got == 0 {
 			t.Errorf("caller %d had no answer", n)
@@ -308,7 +309,7 @@ func TestCloseWaitsForCallsAndNotForStarts(t *testing.T) {
 		s.placeless(1)
 		closed := make(chan error)
 		go func() { closed <- s.m.Close(t.Context()) }()
-		eventually(t, "it closes", func() bool {
+		testtime.Until(t, "it closes", func() bool {
 			if s.m.calls.Enter() {
 				s.m.calls.Leave()
 				return false
@@ -368,7 +369,7 @@ func TestCallsMayWaitAfterACallThatWasTakenBack(t *testing.T) {
 	}
 	s.calls.Go(func() { s.m.serve(c) })
 	s.makeCall(t.Context(), "a", true, s.answered("a"))
-	eventually(t, "the next one waits behind it", func() bool { return s.length() == 2 })
+	testtime.Until(t, "the next one waits behind it", func() bool { return s.length() == 2 })
 	s.open()
 	s.end("warm", "hold door", "a")
 	s.rests(1)

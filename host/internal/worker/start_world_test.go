@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -92,7 +93,7 @@ func (s *search) makeCall(ctx context.Context, input string, patient bool, judge
 func (s *search) leaves() {
 	s.t.Helper()
 	s.makeCall(s.t.Context(), "hold "+s.door, true, s.answered("hold "+s.door))
-	eventually(s.t, "it runs", func() bool { return s.length() == 1 })
+	testtime.Until(s.t, "it runs", func() bool { return s.length() == 1 })
 	s.makeCall(s.t.Context(), "a", false, s.answered("a"))
 	s.seeks(1)
 	s.open()
@@ -103,7 +104,7 @@ func (s *search) leaves() {
 // come as may start at the same time.
 func (s *search) seeks(n int32) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool {
+	testtime.Until(s.t, fmt.Sprint(n, " calls seek a worker"), func() bool {
 		p := s.m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -120,7 +121,7 @@ func (s *search) seeks(n int32) {
 // placeless waits until n calls wait for a slot.
 func (s *search) placeless(n int) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprint(n, " calls wait for a place"), func() bool {
+	testtime.Until(s.t, fmt.Sprint(n, " calls wait for a place"), func() bool {
 		s.rooms.mu.Lock()
 		defer s.rooms.mu.Unlock()
 		return s.rooms.waits == n
@@ -131,7 +132,7 @@ func (s *search) placeless(n int) {
 // workers.
 func (s *search) rests(idle int) {
 	s.t.Helper()
-	eventually(s.t, "all is given back", func() bool {
+	testtime.Until(s.t, "all is given back", func() bool {
 		p := s.m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -30,21 +30,12 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // patience is how long a test waits for an event.
 const patience = time.Minute
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
 
 func echo(t *testing.T, m *Module, text string) {
 	t.Helper()
@@ -109,7 +100,7 @@ func TestWorkersEndWithTheirHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = host.Wait()
-		eventually(t, "the worker is gone", func() bool {
+		testtime.Until(t, "the worker is gone", func() bool {
 			return !slices.ContainsFunc(pids, func(pid int) bool { return isWorker(pid) })
 		})
 	}
@@ -454,7 +445,7 @@ func TestIdleWorkersGo(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	eventually(t, "no worker is left", func() bool { return len(childrenOf(os.Getpid())) == 0 })
+	testtime.Until(t, "no worker is left", func() bool { return len(childrenOf(os.Getpid())) == 0 })
 	if out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Input: []byte("x")}); fail != nil || string(out.Bytes) != "x" {
 		t.Errorf("got %q, %v", out.Bytes, fail)
 	}
@@ -471,7 +462,7 @@ func TestIdleWorkersGoBesideBusyOnes(t *testing.T) {
 	quiet := load(t, p, sandbox.Plugin{Name: "quiet", Wasm: wasmtest.Echo("run")})
 	busy := load(t, p, sandbox.Plugin{Name: "busy", Wasm: wasmtest.Echo("run")})
 	call(quiet)
-	eventually(t, "the worker without calls is gone", func() bool {
+	testtime.Until(t, "the worker without calls is gone", func() bool {
 		call(busy)
 		p.mu.Lock()
 		defer p.mu.Unlock()

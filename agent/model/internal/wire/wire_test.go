@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func TestReadSaid(t *testing.T) {
@@ -122,8 +123,8 @@ func TestRetryWaits(t *testing.T) {
 					}
 					return tries, nil
 				})
-				if tries != c.tries || (err == nil) != (c.want == nil) || time.Since(begin) < c.waited {
-					t.Errorf("%v after %d tries and %v", err, tries, time.Since(begin))
+				if tries != c.tries || (err == nil) != (c.want == nil) || testtime.Since(begin) < c.waited {
+					t.Errorf("%v after %d tries and %v", err, tries, testtime.Since(begin))
 				}
 				if told != tries-1 {
 					t.Errorf("%d repeats were told of %d", told, tries-1)
@@ -199,7 +200,7 @@ func TestWatch(t *testing.T) {
 					if n++; c.finished {
 						w.Finished()
 					}
-					time.Sleep(c.pause) // in the bubble's time
+					testtime.Sleep(c.pause)
 				}
 				err := Peer{Name: "slow"}.Transport(ctx, Reading, ctx.Err())
 				if !strings.HasSuffix(err.Error(), " raise "+c.key+" in [models.slow]") {
@@ -222,7 +223,7 @@ func TestSilentLook(t *testing.T) {
 			begin := time.Now()
 			<-ctx.Done()
 			err := Peer{Name: "slow", BaseURL: "http://127.0.0.1:1/v1"}.Transport(ctx, Opening, ctx.Err())
-			if took := time.Since(begin); took != want || !strings.Contains(err.Error(), "said nothing for "+want.String()+";") || !strings.Contains(err.Error(), "first_timeout in [models.slow]") {
+			if took := testtime.Since(begin); took != want || !strings.Contains(err.Error(), "said nothing for "+want.String()+";") || !strings.Contains(err.Error(), "first_timeout in [models.slow]") {
 				t.Errorf("first_timeout %s: after %s: %v", first, took, err)
 			}
 		})
@@ -237,7 +238,7 @@ func TestOnePatience(t *testing.T) {
 			defer w.Stop()
 			begin := time.Now()
 			<-ctx.Done()
-			return time.Since(begin)
+			return testtime.Since(begin)
 		}
 		ctx, begin := agent.OnePatience(t.Context()), time.Now()
 		if took := wait(Peer{}.NewLook(ctx, first)); took != 10*time.Second {
@@ -251,7 +252,7 @@ func TestOnePatience(t *testing.T) {
 		asked, w := Peer{}.NewWatch(ctx, first, 0)
 		<-asked.Done()
 		err := Peer{Name: "slow"}.Transport(asked, Opening, asked.Err())
-		if took := time.Since(begin); took != first || !strings.Contains(err.Error(), "said nothing for 30s") {
+		if took := testtime.Since(begin); took != first || !strings.Contains(err.Error(), "said nothing for 30s") {
 			t.Errorf("all took %s: %v", took, err)
 		}
 		w.Stop()

@@ -13,13 +13,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/internal/sqlite"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main{M: m}.Run()) }
@@ -289,7 +289,7 @@ func TestFileThatCannotBeRenamed(t *testing.T) {
 	has(again(), "")
 	calls := follow(t, b, func() { _, _ = b.Load() })
 	approve(t, a, "a", "a.wasm", map[string][]byte{"a.wasm": []byte("module")})
-	until(t, "the new row is seen", func() bool { return calls.Load() > 0 })
+	testtime.Until(t, "the new row is seen", func() bool { return calls.Load() > 0 })
 	has(b, "a")
 	inDatabase(t, a, "DELETE FROM plugin_lock")
 	own.Entry("older").Approve(&lockfile.Version{Digest: digest, Source: "/older.wasm"})
@@ -300,26 +300,23 @@ func TestFileThatCannotBeRenamed(t *testing.T) {
 	has(again(), "older")
 }
 
-// until waits for what only happens at some time; the deadline is there for a test that fails.
-func until(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
-}
-
 // follow counts how often Follow calls, of a lock that is in force when it is loaded.
 func follow(t *testing.T, l *Lock, changed func()) *atomic.Int32 {
+	calls, _ := watched(t, l, changed)
+	return calls
+}
+
+// watched is follow, and counts how often Follow looks, too.
+func watched(t *testing.T, l *Lock, changed func()) (calls, looks *atomic.Int32) {
 	ctx, cancel := context.WithCancel(t.Context())
-	done, calls := make(chan struct{}), new(atomic.Int32)
+	done := make(chan struct{})
+	calls, looks = new(atomic.Int32), new(atomic.Int32)
 	go func() {
 		defer close(done)
-		l.Follow(ctx, func() string { return l.loaded() }, func() { calls.Add(1); changed() })
+		l.Follow(ctx, func() string { looks.Add(1); return l.loaded() }, func() { calls.Add(1); changed() })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	return calls
+	return calls, looks
 }
 
 func (l *Lock) loaded() string {
@@ -339,23 +336,28 @@ func TestFollowIsQuiet(t *testing.T) {
 	v, load := &lockfile.Version{Digest: digest}, func() { _, _ = b.Load() }
 	load()
 	inDatabase(t, a, "ALTER TABLE plugin_files RENAME TO away")
-	calls := follow(t, b, load)
+	calls, looks := watched(t, b, load)
+	looksTwice := func() {
+		t.Helper()
+		end := looks.Load() + 3 // it may be in the middle of one
+		testtime.Until(t, "two looks", func() bool { return looks.Load() >= end })
+	}
 	if err := b.Fetch(t.Context(), v); err == nil {
 		t.Error("files were read without a table")
 	}
-	time.Sleep(1500 * time.Millisecond)
+	looksTwice()
 	if n := calls.Load(); n != 0 {
 		t.Errorf("%d calls while files are missing", n)
 	}
 	inDatabase(t, a, "ALTER TABLE away RENAME TO plugin_files")
-	until(t, "the files are there", func() bool { return calls.Load() > 0 })
-	time.Sleep(1500 * time.Millisecond)
+	testtime.Until(t, "the files are there", func() bool { return calls.Load() > 0 })
+	looksTwice()
 	if files, err := b.Files(digest); err != nil || string(files["a.wasm"]) != "module" || calls.Load() != 1 {
 		t.Errorf("%q %v after %d calls", files, err, calls.Load())
 	}
 	inDatabase(t, a, `UPDATE plugin_lock SET version = 'x', body = '{"schema": 99}'`)
-	until(t, "the newer row is seen", func() bool { return calls.Load() > 1 })
-	time.Sleep(2200 * time.Millisecond)
+	testtime.Until(t, "the newer row is seen", func() bool { return calls.Load() > 1 })
+	looksTwice()
 	if n := calls.Load(); n != 2 {
 		t.Errorf("%d calls", n-1)
 	}

@@ -1,6 +1,7 @@
-// Package pgtest runs the tests of a package on both databases: on SQLite, and then on a
-// PostgreSQL server that it starts for the package, on 127.0.0.1. Where no server is
-// installed, it says so and leaves the second run out.
+// Package pgtest runs the tests of a package on SQLite and, where everything is tested
+// (make test-all) or WEIR_TEST_POSTGRES=yes asks for it, again on a PostgreSQL server that it
+// starts for the package, on 127.0.0.1. Where no server is installed, it says so and leaves
+// the second run out.
 //
 // WEIR_TEST_POSTGRES=only leaves out the first run, also of benchmarks, which otherwise
 // run on SQLite alone, and makes the second one longer (make test-store);
@@ -21,6 +22,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named "pgx"
 
 	"github.com/weirhost/weir/host/internal/postgres"
+	"github.com/weirhost/weir/internal/testsize"
 )
 
 // Main is what TestMain gives to goleak in place of its M.
@@ -41,6 +43,9 @@ const serverEnv = "WEIR_TEST_POSTGRES_URL"
 func (m Main) Run() (code int) {
 	flag.Parse()
 	choice := os.Getenv("WEIR_TEST_POSTGRES")
+	if choice == "" && !testsize.All() {
+		choice = "no"
+	}
 	if choice != "only" {
 		code = m.M.Run()
 		if choice == "no" || code != 0 || flag.Lookup("test.fuzzworker").Value.String() == "true" {
@@ -70,6 +75,21 @@ func (m Main) Run() (code int) {
 	}
 	defer os.Unsetenv(serverEnv)
 	return m.M.Run()
+}
+
+// StartFor starts a server for a test, and skips the test where PostgreSQL is not tested or
+// not installed.
+func StartFor(t testing.TB) (url string) {
+	t.Helper()
+	if choice := os.Getenv("WEIR_TEST_POSTGRES"); choice == "no" || choice == "" && !testsize.All() {
+		t.Skip("PostgreSQL is tested by make test-all, or with WEIR_TEST_POSTGRES=yes")
+	}
+	url, stop, err := Start()
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(stop)
+	return url
 }
 
 // URL returns the URL of a new, empty database for a test, which is removed after it; in

@@ -189,7 +189,7 @@ func ready(url string, end <-chan struct{}) error {
 		return err
 	}
 	defer db.Close()
-	for began := time.Now(); time.Since(began) < time.Minute; {
+	for last := time.Now().Add(time.Minute); time.Now().Before(last); {
 		if _, err = db.Exec("CREATE SEQUENCE IF NOT EXISTS tests"); err == nil {
 			return nil
 		}
