@@ -115,12 +115,18 @@ SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounde
 # What one goroutine computes for long, in packages that are watched otherwise.
 LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
 
-# Two at a time: what waits for disks and processes leaves the processor to others. The
-# page comes alone: a browser on a busy machine draws late.
+# What a contributor runs after a change; test-all has the rest.
 .PHONY: test
-test: ready ## run every test, with the race detector where a C compiler is found
-	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched test-clients
+test: plugins languages ## run the tests, with the race detector where goroutines share something (8 minutes on two cores)
+	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched
+
+# Two at a time: what waits for disks and processes leaves the processor to others. The
+# page and the hostile plugins come alone: a browser on a busy machine draws late.
+.PHONY: test-all
+test-all: ready ## also on PostgreSQL, several daemons, npm's clients, a browser, the long forms (CI=true installs what is missing)
+	@WEIR_TEST=all $(MAKE) --no-print-directory -j2 test-watched test-unwatched test-bench test-clients
 	@CGO_ENABLED=0 $(MAKE) --no-print-directory test-page
+	WEIR_HOSTILE=long $(PLAIN_GO) test $(FLAGS) -vet=off -timeout 60m ./host/internal/hostile
 ifeq ($(CI),true)
 	@$(MAKE) --no-print-directory vulncheck
 endif
@@ -130,7 +136,6 @@ FIRST = github.com/weirhost/weir/host/script
 
 .PHONY: test-watched
 test-watched:
-	$(GO) -C host/bench test -vet=off $(or $(RACE),$(FLAGS)) -timeout 30m ./...
 ifeq ($(RACE),)
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m ./...
 else
@@ -148,6 +153,10 @@ ifneq ($(RACE),)
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m $(ALONE)
 endif
 
+.PHONY: test-bench
+test-bench: ## try the benchmark programs
+	$(GO) -C host/bench test -vet=off $(or $(RACE),$(FLAGS)) -timeout 30m ./...
+
 # Both modules in one workspace: without machine paths, the packages that host/bench uses
 # would otherwise be those of another module, and be compiled again.
 build/go.work: go.mod host/bench/go.mod
@@ -159,16 +168,20 @@ ready:
 	@$(MAKE) --no-print-directory -j2 plugins toolchains
 
 .PHONY: test-store
-test-store: ## run the tests of what is stored on PostgreSQL, in full (make test: a part)
+test-store: ## run the tests of what is stored on PostgreSQL, in full (make test-all: a part)
 	WEIR_TEST_POSTGRES=only $(GO) test -count=1 -vet=off -timeout 30m $$(grep -rlF pgtest.Main --include='*_test.go' ./host | xargs -n1 dirname | sort -u)
 
 .PHONY: test-cluster
 test-cluster: ## kill, freeze and cut off DAEMONS (default 3) on one PostgreSQL during TURNS (default 1,000) turns
-	WEIR_CLUSTER_DAEMONS=$(or $(DAEMONS),3) WEIR_CLUSTER_TURNS=$(or $(TURNS),1000) WEIR_CLUSTER_OPS=100000 $(GO) test -count=1 -v -timeout 60m ./host/internal/cluster
+	WEIR_TEST_POSTGRES=yes WEIR_CLUSTER_DAEMONS=$(or $(DAEMONS),3) WEIR_CLUSTER_TURNS=$(or $(TURNS),1000) WEIR_CLUSTER_OPS=100000 $(GO) test -count=1 -v -timeout 60m ./host/internal/cluster
+
+.PHONY: languages
+languages: ## look for what builds plugins in other languages (CI=true installs it)
+	@sdk/toolchains.sh
 
 .PHONY: toolchains
-toolchains: ## look for what builds plugins in other languages (CI=true installs it)
-	@sdk/toolchains.sh
+toolchains: ## look for that, and for what test-all needs: npm, a browser, PostgreSQL (CI=true installs it)
+	@sdk/toolchains.sh all
 
 .PHONY: test-clients
 test-clients: plugins toolchains ## try the daemon with clients from npm, if npm is found (CI=true installs it)
@@ -179,7 +192,7 @@ test-page: plugins toolchains build page-gallery ## try the page in Chromium, if
 	@host/daemon/web/journeys/run.sh
 
 .PHONY: vulncheck
-vulncheck: ## look for known vulnerabilities in what weir calls (asks vuln.go.dev; CI=true: part of `make test`)
+vulncheck: ## look for known vulnerabilities in what weir calls (asks vuln.go.dev; CI=true: part of `make test-all`)
 	@GO="$(GO)" packaging/vulncheck.sh
 
 .PHONY: test-image
@@ -192,7 +205,7 @@ test-inspector: plugins toolchains ## try the MCP Inspector's CLI mode over HTTP
 
 .PHONY: test-hostile
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
-	WEIR_HOSTILE=long $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
+	WEIR_HOSTILE=quiet $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
 
 .PHONY: test-instrument
 test-instrument: ## compare every shipped tool, instrumented and recycled after each call, with new instances (5 minutes)

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Looks for what builds plugins in C, Rust and AssemblyScript, for the browser in which
-# the page is tried, and for PostgreSQL, on which the store is tested. With CI=true what
+# Looks for what builds plugins in C, Rust and AssemblyScript. With the argument "all" it
+# also looks for what `make test-all` needs: the clients from npm, the browser in which
+# the page is tried, and PostgreSQL, on which the store is tested. With CI=true what
 # is missing is installed, on Debian and Ubuntu, and it is an error if it cannot be used
 # then. Elsewhere one line says what is missing and how to get it.
 set -eu
 cd "$(dirname "$0")"
+all=
+[ "${1:-}" != all ] || all=yes
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -56,9 +59,11 @@ again() { # a mirror may be away for a moment
 # daemon and the page comes before AssemblyScript, whose failure is the one that counts:
 # they install their own again if it lacks. It waits here, while make builds the tools.
 fetch() {
+	clients=
+	[ -z "$all" ] || clients=../host/daemon/clients/package-lock.json
 	page=
-	! has_browser || page=../host/daemon/web/journeys/package-lock.json
-	for lock in ../host/daemon/clients/package-lock.json $page */package-lock.json; do
+	! { [ -n "$all" ] && has_browser; } || page=../host/daemon/web/journeys/package-lock.json
+	for lock in $clients $page */package-lock.json; do
 		dir=${lock%/*}
 		if [ -f "$lock" ] && [ ! "$dir/node_modules/.package-lock.json" -nt "$lock" ]; then
 			again npm ci --prefix "$dir" --no-audit --no-fund --loglevel=error && touch "$dir/node_modules/.package-lock.json"
@@ -71,7 +76,7 @@ root=
 install() {
 	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >"$work/apt" 2>&1
 }
-if [ "${CI:-}" = true ] && ! has_shell && grep -qx ID=debian /etc/os-release; then
+if [ -n "$all" ] && [ "${CI:-}" = true ] && ! has_shell && grep -qx ID=debian /etc/os-release; then
 	install $shell || { timeout 120 $root apt-get update -qq && install $shell; } || echo "$shell cannot be installed: chromium does without it"
 fi
 
@@ -88,8 +93,10 @@ look() { # look WHAT PACKAGE...
 look c clang lld wasi-libc libclang-rt-dev-wasm32
 look rust rustc cargo libstd-rust-dev-wasm32
 look npm nodejs npm ca-certificates
-look browser chromium
-look postgres postgresql
+if [ -n "$all" ]; then
+	look browser chromium
+	look postgres postgresql
+fi
 
 if [ "${CI:-}" != true ]; then
 	[ -z "$missing" ] || echo "not tried, because the toolchain is missing:$missing (on Debian and Ubuntu: apt install$packages; CI=true does that)"

@@ -33,6 +33,20 @@ type Main struct {
 	Part string
 }
 
+// errLeftOut is the error where PostgreSQL is not to be tested.
+var errLeftOut = errors.New("make test-all tests it, or WEIR_TEST_POSTGRES=yes")
+
+// wanted returns the value of WEIR_TEST_POSTGRES: by default "no", and "yes" for make test-all.
+func wanted() string {
+	if choice := os.Getenv("WEIR_TEST_POSTGRES"); choice != "" {
+		return choice
+	}
+	if testsize.All() {
+		return "yes"
+	}
+	return "no"
+}
+
 // ErrMissing is the error of a machine without the server.
 var ErrMissing = errors.New("it is not installed (apt install postgresql), or not on Linux")
 
@@ -42,10 +56,7 @@ const serverEnv = "WEIR_TEST_POSTGRES_URL"
 // Run runs the tests on each database.
 func (m Main) Run() (code int) {
 	flag.Parse()
-	choice := os.Getenv("WEIR_TEST_POSTGRES")
-	if choice == "" && !testsize.All() {
-		choice = "no"
-	}
+	choice := wanted()
 	if choice != "only" {
 		code = m.M.Run()
 		if choice == "no" || code != 0 || flag.Lookup("test.fuzzworker").Value.String() == "true" {
@@ -81,9 +92,6 @@ func (m Main) Run() (code int) {
 // not installed.
 func StartFor(t testing.TB) (url string) {
 	t.Helper()
-	if choice := os.Getenv("WEIR_TEST_POSTGRES"); choice == "no" || choice == "" && !testsize.All() {
-		t.Skip("PostgreSQL is tested by make test-all, or with WEIR_TEST_POSTGRES=yes")
-	}
 	url, stop, err := Start()
 	if err != nil {
 		t.Skip(err)

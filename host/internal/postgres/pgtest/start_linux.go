@@ -202,8 +202,12 @@ func ready(url string, end <-chan struct{}) error {
 	return err
 }
 
-// Installed returns the folder with the programs of the newest version.
+// Installed returns the folder with the programs of the newest version. Where PostgreSQL is
+// not to be tested, its error says so.
 func Installed() (string, error) {
+	if wanted() == "no" {
+		return "", errLeftOut
+	}
 	// Debian's folders, of which the client makes some too; the pattern is valid.
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
