@@ -2,9 +2,11 @@ package parse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
+	"github.com/weirhost/weir/agent/parse/internal/lookahead"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 	"github.com/weirhost/weir/agent/parse/internal/prose"
 )
@@ -24,23 +26,83 @@ const (
 	maxBetween = 600  // bytes of text between two groups of calls of one step
 )
 
-// context judges whether a call without a marker of its own may be at i,
-// bullet included if it has one.
-func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
-	if p.mentions {
+// lookback is how much text before a call is kept to judge what introduces it,
+// in bytes.
+const lookback = 1024
+
+// A context is what is around a place of the reply: what has been said before it, and how.
+// It judges whether a call may be there.
+type context struct {
+	in     *input
+	out    *output
+	start  bool      // nothing but space and stray tokens so far
+	prose  int       // bytes of text so far
+	doc    bool      // headings, tables or code fences have been seen
+	quoted bool      // a call has been seen that was a quotation: the next one is, too
+	cited  bool      // inside a line of a block quotation
+	lone   *lone     // the only block so far, if it may still be a call
+	last   *notation // of the group of calls that has ended
+	since  []byte    // the text since it ended
+}
+
+// flush emits the text up to end.
+func (c *context) flush(end int) {
+	if end <= c.out.sent {
+		return
+	}
+	s, reasoning := c.out.release(end)
+	if reasoning {
+		return
+	}
+	c.prose += len(s)
+	c.lone = c.lone.follow(s)
+	if c.last != nil && len(c.since) <= maxBetween {
+		c.since = append(c.since, s[:min(len(s), maxBetween+1-len(c.since))]...)
+	}
+}
+
+// beginLine takes the start of a line: a heading or a row of a table, or a quotation.
+func (c *context) beginLine(document, cited bool) { c.doc, c.cited = c.doc || document, cited }
+
+// beDocument takes a heading, a table or a code fence.
+func (c *context) beDocument() { c.doc = true }
+
+// begin takes that something has begun that is neither space nor a stray token.
+func (c *context) begin() { c.start = false }
+
+// beginAgain takes the end of a thought: the message begins after it.
+func (c *context) beginAgain() { c.start, c.prose, c.doc = c.last == nil, 0, false }
+
+// block takes a group or a thought, after which no fence is the only block.
+func (c *context) block() { c.lone = nil }
+
+// ended takes the end of a group that held calls.
+func (c *context) ended(last *notation) {
+	c.start, c.last, c.since = false, last, c.since[:0]
+}
+
+// declined takes the end of a group that was text: a document, a quotation.
+func (c *context) declined(document, quotation bool) {
+	c.start, c.doc, c.quoted = false, c.doc || document, c.quoted || quotation
+}
+
+// judge judges whether a call without a marker of its own may be at i, bullet included
+// if it has one.
+func (c *context) judge(i int, format marker.Format, bullet bool) confirm {
+	if c.in.mentions {
 		return atOnce
 	}
-	if p.last != nil {
-		if p.continues(i, format) {
+	if c.last != nil {
+		if c.continues(i, format) {
 			return atOnce
 		}
 		return declined
 	}
-	if p.start {
+	if c.start {
 		return atOnce
 	}
-	before := p.before(i)
-	if p.quoted || prose.InBrackets(before) {
+	before := c.before(i)
+	if c.quoted || prose.InBrackets(before) {
 		return declined
 	}
 	lead, introduced := prose.LeadIn(strings.TrimRight(before, " \t\r\n*_-`"))
@@ -49,15 +111,15 @@ func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
 	}
 	introduced = introduced || prose.Promises(lead)
 	if format == marker.FormatJSON {
-		introduced = introduced || p.mode == inTail || prose.Announces(lead)
+		introduced = introduced || c.in.mode == inTail || prose.Announces(lead)
 	}
-	if format == marker.FormatNameJSON && !lex.AtLineStart(p.buf, i) {
+	if format == marker.FormatNameJSON && !lex.AtLineStart(c.in.buf, i) {
 		return atOnce // a name that runs into its own sentence is never shown to a reader
 	}
 	if !introduced && bullet {
 		return declined // one entry of a list of something else
 	}
-	if !introduced || p.doc || p.prose > maxIntro || prose.NamesForm(lead) || prose.Advises(before) {
+	if !introduced || c.doc || c.prose > maxIntro || prose.NamesForm(lead) || prose.Advises(before) {
 		return atEnd
 	}
 	return atOnce
@@ -65,11 +127,11 @@ func (p *parser) context(i int, format marker.Format, bullet bool) confirm {
 
 // continues reports whether a further block of calls without markers belongs to the one
 // before: it has the same form, and the text between the two announces it.
-func (p *parser) continues(i int, format marker.Format) bool {
-	if p.last.typed || p.last.format != format && !(p.last.fence && format == marker.FormatFence) {
+func (c *context) continues(i int, format marker.Format) bool {
+	if c.last.typed || c.last.format != format && !(c.last.fence && format == marker.FormatFence) {
 		return false
 	}
-	text, short := p.between(i)
+	text, short := c.between(i)
 	if !short || prose.Answers(text) {
 		return false
 	}
@@ -79,23 +141,23 @@ func (p *parser) continues(i int, format marker.Format) bool {
 
 // between returns the text from the last group of calls to i, and whether it is short
 // enough for the calls after it to belong to the same step.
-func (p *parser) between(i int) (string, bool) {
-	if len(p.since)+i-p.out > maxBetween {
+func (c *context) between(i int) (string, bool) {
+	if len(c.since)+i-c.out.sent > maxBetween {
 		return "", false
 	}
-	return string(p.since) + string(p.buf[p.out:max(i, p.out)]), true
+	return string(c.since) + string(c.in.buf[c.out.sent:max(i, c.out.sent)]), true
 }
 
-// typedContext judges a call with a marker: one that is introduced as an
+// judgeMarked judges a call with a marker: one that is introduced as an
 // example, or as what somebody else writes, must be the last thing.
-func (p *parser) typedContext(i int, format marker.Format) confirm {
-	if p.start || p.mentions {
+func (c *context) judgeMarked(i int, format marker.Format) confirm {
+	if c.start || c.in.mentions {
 		return atOnce
 	}
-	if p.doc && format == marker.FormatFence {
+	if c.doc && format == marker.FormatFence {
 		return atEnd
 	}
-	before := p.before(i)
+	before := c.before(i)
 	if prose.InBrackets(before) {
 		return declined
 	}
@@ -112,36 +174,98 @@ func (p *parser) typedContext(i int, format marker.Format) confirm {
 
 // mayCall reports whether a call with a marker may be at i: it is the first one, or only
 // prose without a result is between it and the calls before it.
-func (p *parser) mayCall(i int) bool {
+func (c *context) mayCall(i int) bool {
 	switch {
-	case p.mentions:
+	case c.in.mentions:
 		return true
-	case p.cited:
+	case c.cited:
 		return false
-	case p.last == nil:
+	case c.last == nil:
 		return true
-	case !p.last.typed || p.last.single:
+	case !c.last.typed || c.last.single:
 		return false
 	}
-	text, short := p.between(i)
+	text, short := c.between(i)
 	return short && !prose.Answers(text)
 }
 
-// Over reports whether nothing that follows can be a call: a result, or a long text,
+// over reports whether nothing that follows can be a call: a result, or a long text,
 // is after the calls.
-func (p *parser) Over() bool {
+func (c *context) over() bool {
 	switch {
-	case p.last == nil || p.mode == inGroup:
+	case c.last == nil || c.in.mode == inGroup:
 		return false
-	case p.last.single || len(p.since) > maxBetween:
+	case c.last.single || len(c.since) > maxBetween:
 		return true
 	}
-	lines := p.since[:bytes.LastIndexByte(p.since, '\n')+1] // whose sentences are complete
-	return prose.NamesResult(strings.ToLower(string(p.since))) || prose.Answers(string(lines))
+	lines := c.since[:bytes.LastIndexByte(c.since, '\n')+1] // whose sentences are complete
+	return prose.NamesResult(strings.ToLower(string(c.since))) || prose.Answers(string(lines))
 }
 
 // labelled reports whether a colon is before i on its line.
-func (p *parser) labelled(i int) bool {
-	before := strings.TrimRight(p.before(i), " *`")
+func (c *context) labelled(i int) bool {
+	before := strings.TrimRight(c.before(i), " *`")
 	return strings.HasSuffix(before, ":") && !strings.HasSuffix(before, `":`) || strings.HasSuffix(before, "：")
+}
+
+// maxQuote is how far before a call its quotation mark may be, in bytes: a tag's or a
+// word's length, and spaces.
+const maxQuote = 64
+
+// before returns the text before offset i that may introduce a call: at most
+// lookback bytes, back to where the message or its last thought began.
+func (c *context) before(i int) string {
+	n := c.prose + i - c.out.sent
+	return string(c.in.buf[max(0, i-min(n, lookback)):i])
+}
+
+// isQuoted reports whether a quotation mark is in front of offset i.
+func (c *context) isQuoted(i int) bool {
+	n := c.prose + i - c.out.sent
+	return i > 0 && prose.IsQuoted(string(c.in.buf[max(0, i-min(n, maxQuote)):i]))
+}
+
+// probe looks ahead for a call without a marker.
+func (c *context) probe(inside bool) lookahead.Probe {
+	return lookahead.Probe{Tools: c.in.tools, Text: c.in.buf, Final: c.in.final, Start: c.start, Inside: inside}
+}
+
+// payloadAt reports whether the body of a fence may be a call.
+func (c *context) payloadAt(i int, info string) lex.Status {
+	b := c.in.buf
+	k := i
+	for k < len(b) && k-i < 4*lex.MaxIndent && lex.IsSpace(b[k]) {
+		k++
+	}
+	if k == len(b) {
+		if c.in.final {
+			return lex.No
+		}
+		return lex.More
+	}
+	if b[k] == '[' {
+		if tok, st := c.in.token(k); st == lex.More || st == lex.Done && tok.Role == marker.RoleOpen {
+			return st
+		}
+	}
+	if b[k] == '<' {
+		if end, st := marker.Wrapper(b, k, c.in.final); st == lex.Done {
+			st, _ = c.probe(true).At(lex.SkipBlank(b, end))
+			return st
+		} else if st == lex.More {
+			return st
+		}
+		tok, st := c.in.token(k)
+		if st == lex.Done && tok.Role != marker.RoleOpen && tok.Role != marker.RoleInvoke {
+			return lex.No
+		}
+		return st
+	}
+	if slices.Contains(lex.CallFences, info) && b[k] == '{' {
+		return lex.Done
+	}
+	if st, _ := c.probe(true).At(k); st != lex.No {
+		return st
+	}
+	return c.probe(true).Script(k)
 }

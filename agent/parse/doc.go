@@ -12,15 +12,29 @@
 //   - The time is linear in the text: every byte is scanned a bounded number of
 //     times.
 //
-// # Layers
+// # The structs
 //
-// A reply is read in layers. Lines (lines.go, openings.go) are scanned up to the
-// first byte at which something may begin: a marker, a fence (fence.go), a
-// channel (channel.go), a bracket or a name (lookahead). Reasoning (thought.go)
-// is passed on. Everything else that may hold calls is a group (group.go,
-// names.go): calls with only white space, punctuation and markers between them.
-// Each call in a group is an item (item.go, tagged.go, react.go). When an item is
-// complete, calls.go reads its values and matches them with a tool.
+// A parser is a few structs, each with one owner of its fields:
+//
+//	input    input.go                   the text so far, and where the reading is
+//	output   output.go                  the events; what has gone out, what is held
+//	context  context.go, lone.go        what is around a place, and whether a call may be there
+//	code     code.go                    code between backticks that is a quotation
+//	thought  thought.go                 reasoning
+//	groups   group.go, parts.go,        calls: a group of them, what is between two,
+//	         names.go, item.go,         one of them (an item; its own notations in
+//	         calls.go, tagged.go        tagged.go), its values matched with a tool
+//	lines    lines.go, openings.go,     text, and what may begin in it: a marker, a
+//	         fence.go, channel.go,      fence, a channel, a label
+//	         react.go
+//	parser   stream.go                  the loop over all of them
+//
+// Each uses only those above it. It reads their fields and calls their methods, and
+// writes to none of their fields but pos and mode of the input, which belong to whoever
+// reads (TestOneOwner). So text is scanned by lines up to the first byte at which
+// something may begin; a thought and quoted code are passed on; everything else that may
+// hold calls is a group: calls with only white space, punctuation and markers between
+// them. When an item is complete, its values are read and matched with a tool.
 //
 // The packages below internal read without state: lex (bytes and names), marker
 // (tags and special tokens), value (JSON and Python values, repaired), toolset
@@ -30,11 +44,16 @@
 //
 // # To add a format
 //
-// Add an entry to internal/marker/formats.go: openings, shape, an example. Tags, tokens
-// and words in square brackets are read from there; another opening needs a function in
-// openings.go. A format of a name of its own is a Format in internal/marker/format.go
-// and format.go. A new shape needs an itemKind in item.go and a function that finds its
-// end, like those of tagged.go and react.go. Then add rows to formats_test.go and run
+// Most formats need one file: internal/marker/formats.go. Add an entry there: openings,
+// shape, an example. Tags, tokens and words in square brackets are read from it.
+//
+// Another opening needs a function in openings.go too: a method of lines that looks at
+// the text, asks context.mayCall and ends with begin or beginMarked. It touches neither
+// the output nor the context. A new shape needs an itemKind in item.go and, in tagged.go,
+// a method of item that finds its end: it gets the input, and moves nothing but the item.
+//
+// A format of a name of its own is a Format in internal/marker/format.go and format.go.
+// Then add rows to formats_test.go and run
 // go test ./agent/parse -run 'TestFormatsPage|TestNeutralise' -update, which writes
 // docs/formats.md and the marks of package limit. The laws and the corpora (make
 // eval-parse) then hold for it too.

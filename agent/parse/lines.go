@@ -8,76 +8,103 @@ import (
 	"github.com/weirhost/weir/agent/parse/internal/marker"
 )
 
+// lines reads the text of the reply, line by line, for what may begin something else.
+type lines struct {
+	in      *input
+	out     *output
+	around  *context
+	code    *code
+	thought *thought
+	calls   *groups
+	lead    int  // where the line's bullet or emphasis begins
+	tail    int  // where the special tokens begin that may end the reply
+	newline bool // a line has ended since then
+}
+
+// forget follows input.forget.
+func (l *lines) forget(n int) { l.tail -= n }
+
+// begin begins a group, as groups.begin, with its bullet.
+func (l *lines) begin(start, at int, format marker.Format) bool {
+	return l.calls.begin(l.withBullet(start), at, format)
+}
+
+// beginMarked begins a group, as groups.beginMarked, with its bullet.
+func (l *lines) beginMarked(start, at int, format marker.Format) bool {
+	return l.calls.beginMarked(l.withBullet(start), at, format)
+}
+
+// enterTail enters the special tokens that begin at from and were read up to pos.
+func (l *lines) enterTail(from, pos int) {
+	l.tail, l.newline = from, false
+	l.in.goOn(inTail, pos)
+}
+
 // lineStep decides whether a line begins with a call, a fence or a heading.
-func (p *parser) lineStep() bool {
-	b := p.buf
-	i := p.pos
-	for i < len(b) && i-p.pos < lex.MaxIndent && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r') {
+func (l *lines) lineStep() bool {
+	b := l.in.buf
+	i := l.in.pos
+	for i < len(b) && i-l.in.pos < lex.MaxIndent && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	switch {
 	case i == len(b):
-		if p.final {
-			p.pos = i
+		if l.in.final {
+			l.in.pos = i
 		}
-		return p.undecided(p.pos)
-	case i-p.pos >= lex.MaxIndent:
-		p.enterText(i)
+		return l.out.undecided(l.in.pos)
+	case i-l.in.pos >= lex.MaxIndent:
+		l.enterText(i)
 		return true
 	case b[i] == '\n':
-		p.pos = i + 1
+		l.in.pos = i + 1
 		return true
 	}
-	at, st := lex.Decoration(b, i, p.final)
+	at, st := lex.Decoration(b, i, l.in.final)
 	if st == lex.More {
-		return p.undecided(p.pos)
+		return l.out.undecided(l.in.pos)
 	}
-	p.doc = p.doc || b[i] == '#' || b[i] == '|'
-	p.cited = b[i] == '>' && at == i && !beginsPrompt(b[i:]) || b[i] == '|'
-	p.lead = i
-	switch p.open(at, true) {
+	l.around.beginLine(b[i] == '#' || b[i] == '|', b[i] == '>' && at == i && !beginsPrompt(b[i:]) || b[i] == '|')
+	l.lead = i
+	switch l.open(at, true) {
 	case lex.More:
-		return p.undecided(p.pos)
+		return l.out.undecided(l.in.pos)
 	case lex.No:
-		p.enterText(i)
+		l.enterText(i)
 	}
 	return true
 }
 
-// undecided stops the scan; text from i on is held.
-func (p *parser) undecided(i int) bool {
-	p.hold = i
-	return false
-}
-
 // enterText goes on in the middle of a line.
-func (p *parser) enterText(i int) {
-	p.mode, p.pos = inText, i
-	p.start = p.start && i >= len(p.buf)
+func (l *lines) enterText(i int) {
+	l.in.goOn(inText, i)
+	if i < len(l.in.buf) {
+		l.around.begin()
+	}
 }
 
 // textStep scans one line's text for what may begin a call inside it.
-func (p *parser) textStep() bool {
-	b := p.buf
-	for i := p.pos; i < len(b); i++ {
-		if !p.t.Stops[b[i]] && !(p.mentions && p.beginsWord(i)) {
+func (l *lines) textStep() bool {
+	b, stops, mentions := l.in.buf, &l.in.tools.Stops, l.in.mentions
+	for i := l.in.pos; i < len(b); i++ {
+		if !stops[b[i]] && !(mentions && l.in.beginsWord(i)) {
 			continue
 		}
-		p.pos = i
+		l.in.pos = i
 		switch b[i] {
 		case '\n':
-			return p.lineEnd(i)
+			return l.lineEnd(i)
 		case ':', 0xEF:
-			at, st := p.afterColon(i)
+			at, st := l.afterColon(i)
 			if st == lex.More {
-				return p.undecided(min(i+1, p.t.HeldName(b)))
+				return l.out.undecided(min(i+1, l.in.tools.HeldName(b)))
 			}
 			if st != lex.Done {
 				continue
 			}
-			switch p.open(at, false) {
+			switch l.open(at, false) {
 			case lex.More:
-				return p.undecided(at)
+				return l.out.undecided(at)
 			case lex.No:
 				continue
 			}
@@ -86,9 +113,9 @@ func (p *parser) textStep() bool {
 			if closesTag(b, i) {
 				continue
 			}
-			switch p.open(i, false) {
+			switch l.open(i, false) {
 			case lex.More:
-				return p.undecided(i)
+				return l.out.undecided(i)
 			case lex.No:
 				for i+1 < len(b) && b[i+1] == '>' {
 					i++
@@ -98,30 +125,30 @@ func (p *parser) textStep() bool {
 			return true
 		case '`':
 			n, open := lex.TickRun(b, i)
-			if open && !p.final {
-				return p.undecided(i)
+			if open && !l.in.final {
+				return l.out.undecided(i)
 			}
-			if p.mentions {
+			if l.in.mentions {
 				i += n - 1
 				continue
 			}
-			p.mode, p.ticks, p.pos = inCode, n, i+n
+			l.code.enterLine(n, i+n)
 			return true
 		default: // < and [
-			switch p.open(i, false) {
+			switch l.open(i, false) {
 			case lex.More:
-				return p.undecided(i)
+				return l.out.undecided(i)
 			case lex.No:
 				continue
 			}
 			return true
 		}
 	}
-	p.pos = len(b)
-	if p.final {
+	l.in.pos = len(b)
+	if l.in.final {
 		return false
 	}
-	return p.undecided(p.t.HeldName(b))
+	return l.out.undecided(l.in.tools.HeldName(b))
 }
 
 // closesTag reports whether the '>' at b[i] ends a tag.
@@ -132,32 +159,32 @@ func closesTag(b []byte, i int) bool {
 
 // lineEnd looks whether the line ends with a declared name that runs into the
 // text, with its arguments on the next line.
-func (p *parser) lineEnd(i int) bool {
-	b := p.buf
+func (l *lines) lineEnd(i int) bool {
+	b := l.in.buf
 	if j := lex.SkipBlank(b, i); j == len(b) || b[j] == '{' {
-		name := p.gluedName(i)
-		if name >= p.out && j == len(b) && !p.final {
-			return p.undecided(name)
+		name := l.gluedName(i)
+		if name >= l.out.sent && j == len(b) && !l.in.final {
+			return l.out.undecided(name)
 		}
-		if name >= p.out && j < len(b) && p.beginGroup(name, name, marker.FormatNameJSON) {
+		if name >= l.out.sent && j < len(b) && l.begin(name, name, marker.FormatNameJSON) {
 			return true
 		}
 	}
-	p.mode, p.pos = inLine, i+1
+	l.in.goOn(inLine, i+1)
 	return true
 }
 
-func (p *parser) gluedName(i int) int {
-	if p.t.AnyName {
+func (l *lines) gluedName(i int) int {
+	if l.in.tools.AnyName {
 		return -1
 	}
-	for n := 0; n < 8 && i > p.out && (p.buf[i-1] == ' ' || p.buf[i-1] == '\r'); n++ {
+	for n := 0; n < 8 && i > l.out.sent && (l.in.buf[i-1] == ' ' || l.in.buf[i-1] == '\r'); n++ {
 		i--
 	}
-	if i == p.out || !lex.IsNameByte(p.buf[i-1]) {
+	if i == l.out.sent || !lex.IsNameByte(l.in.buf[i-1]) {
 		return -1
 	}
-	if at := p.t.NameAtEnd(p.buf[:i]); at >= p.out { // the byte before it may have been emitted
+	if at := l.in.tools.NameAtEnd(l.in.buf[:i]); at >= l.out.sent { // the byte before it may have been emitted
 		return at
 	}
 	return -1
@@ -165,11 +192,11 @@ func (p *parser) gluedName(i int) int {
 
 // afterColon returns where the text goes on after a label's colon, if a call
 // may begin there.
-func (p *parser) afterColon(i int) (int, lex.Status) {
-	b := p.buf
+func (l *lines) afterColon(i int) (int, lex.Status) {
+	b := l.in.buf
 	j := i + 1
 	if b[i] == 0xEF { // the full-width colon
-		if len(b)-i < 3 && !p.final {
+		if len(b)-i < 3 && !l.in.final {
 			return 0, lex.More
 		}
 		if !bytes.HasPrefix(b[i:], []byte("：")) {
@@ -181,12 +208,12 @@ func (p *parser) afterColon(i int) (int, lex.Status) {
 		j++
 	}
 	if j >= len(b) {
-		if p.final {
+		if l.in.final {
 			return 0, lex.No
 		}
 		return 0, lex.More
 	}
-	if c := b[j]; c == '{' || c == '[' || c == '(' || c == '`' || p.t.First[c] {
+	if c := b[j]; c == '{' || c == '[' || c == '(' || c == '`' || l.in.tools.First[c] {
 		return j, lex.Done
 	}
 	return 0, lex.No
@@ -194,39 +221,50 @@ func (p *parser) afterColon(i int) (int, lex.Status) {
 
 // tailStep looks whether anything follows the special tokens that may end the
 // reply. A call that follows them has lost its own marker to them.
-func (p *parser) tailStep() bool {
-	b := p.buf
-	for p.pos < len(b) {
-		c := b[p.pos]
+func (l *lines) tailStep() bool {
+	b := l.in.buf
+	for l.in.pos < len(b) {
+		c := b[l.in.pos]
 		if lex.IsSpace(c) {
-			p.newline = p.newline || c == '\n'
-			p.pos++
+			l.newline = l.newline || c == '\n'
+			l.in.pos++
 			continue
 		}
 		st := lex.No
 		var tok marker.Token
 		if c == '<' {
-			tok, st = marker.At(p.t, b, p.pos, p.final)
+			tok, st = l.in.token(l.in.pos)
 		}
 		switch {
 		case st == lex.More:
-			return p.undecided(p.tail)
+			return l.out.undecided(l.tail)
 		case st == lex.Done && slices.Contains(marker.StopWords, tok.Word):
-			p.pos = tok.End
+			l.in.pos = tok.End
 			continue
-		case p.newline || c == '{' || c == '[':
-			switch p.open(p.pos, true) {
+		case l.newline || c == '{' || c == '[':
+			switch l.open(l.in.pos, true) {
 			case lex.More:
-				return p.undecided(p.tail)
+				return l.out.undecided(l.tail)
 			case lex.Done:
 				return true
 			}
 		}
-		p.mode = inText
-		if p.newline {
-			p.mode = inLine
+		l.in.mode = inText
+		if l.newline {
+			l.in.mode = inLine
 		}
 		return true
 	}
-	return p.undecided(p.tail)
+	return l.out.undecided(l.tail)
+}
+
+// withBullet moves the start of a call on its own line to the line's bullet.
+func (l *lines) withBullet(start int) int {
+	switch l.in.mode {
+	case inLine:
+		return min(start, l.lead)
+	case inTail:
+		return l.tail
+	}
+	return start
 }

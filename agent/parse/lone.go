@@ -13,15 +13,13 @@ type lone struct {
 }
 
 // mayBeLone reports whether a fence at i is the first block of a short reply.
-func (p *parser) mayBeLone(i int) bool {
-	return !p.doc && !p.t.AnyName && p.prose+i-p.out <= lookback
+func (c *context) mayBeLone(i int) bool {
+	return !c.doc && !c.in.tools.AnyName && c.prose+i-c.out.sent <= lookback
 }
 
-// keepLone remembers a group that is a fence and was not confirmed.
-func (p *parser) keepLone(g *group) {
-	if g.lone && !g.fence && len(g.waiting) == g.calls {
-		p.lone = &lone{before: p.before(g.from), raw: g.end - g.from, calls: g.waiting}
-	}
+// keepLone remembers a fence that was not confirmed.
+func (c *context) keepLone(from, end int, calls []Event) {
+	c.lone = &lone{before: c.before(from), raw: end - from, calls: calls}
 }
 
 // follow adds text after the fence, and gives up where it becomes long.
@@ -34,12 +32,12 @@ func (l *lone) follow(s []byte) *lone {
 }
 
 // endLone emits the calls of the only fence at the end of the reply.
-func (p *parser) endLone() {
-	l := p.lone
+func (c *context) endLone() {
+	l := c.lone
 	if l == nil || len(l.after) < l.raw || prose.Explains(l.before) || prose.Explains(string(l.after[l.raw:])) {
 		return
 	}
 	for _, e := range l.calls {
-		p.emit(e)
+		c.out.emit(e)
 	}
 }

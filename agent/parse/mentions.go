@@ -1,7 +1,5 @@
 package parse
 
-import "github.com/weirhost/weir/agent/parse/internal/lex"
-
 // Mentions returns the calls of declared tools in a text that no model wrote, such as
 // the result of a tool, wherever they are: in prose, in a quotation, in a code block, in
 // a thought, after other calls. A reply that repeats the text may begin at any of them.
@@ -11,12 +9,6 @@ func (s *Set) Mentions(text string) []Call {
 		return nil
 	}
 	p := newParser(s.tools, false)
-	p.mentions = true
+	p.in.takeAll()
 	return Calls(append(p.Feed(text), p.Close(false)...))
-}
-
-// beginsWord reports whether an object or a word that may be a declared name begins at i.
-func (p *parser) beginsWord(i int) bool {
-	c := p.buf[i]
-	return c == '{' || p.t.First[c] && (i == 0 || !lex.IsNameByte(p.buf[i-1]))
 }

@@ -12,142 +12,121 @@ import (
 
 // open looks whether a call, a thought or a fence begins at i, and enters it.
 // atLine says that only white space and decoration is before i on its line.
-func (p *parser) open(i int, atLine bool) lex.Status {
-	b := p.buf
+func (l *lines) open(i int, atLine bool) lex.Status {
+	b := l.in.buf
 	switch c := b[i]; {
 	case c == '<' || c == '[':
-		tok, st := marker.At(p.t, b, i, p.final)
+		tok, st := l.in.token(i)
 		if st == lex.Done {
-			return p.openToken(tok, i, atLine)
+			return l.openToken(tok, i, atLine)
 		}
 		if st == lex.No && c == '<' && atLine {
-			return p.openWrapper(i)
+			return l.openWrapper(i)
 		}
 		if st == lex.More || c == '<' {
 			return st
 		}
-		if st := p.openCalling(i); st != lex.No {
+		if st := l.openCalling(i); st != lex.No {
 			return st
 		}
-		if bytes.HasSuffix(b[:i], []byte(marker.Functools)) && p.mayCall(i) && p.beginGroup(i, i, marker.FormatFunctools) {
+		if bytes.HasSuffix(b[:i], []byte(marker.Functools)) && l.around.mayCall(i) && l.begin(i, i, marker.FormatFunctools) {
 			return lex.Done
 		}
-		return p.openBare(i, atLine)
+		return l.openBare(i, atLine)
 	case c == '`':
-		return p.openCode(i, atLine)
+		return l.openCode(i, atLine)
 	case c == '>':
-		return p.openPrompt(i)
+		return l.openPrompt(i)
 	case c == '{' || c == '(' || lex.IsQuote(c):
-		return p.openBare(i, atLine)
+		return l.openBare(i, atLine)
 	case lex.IsLetter(c):
-		if atLine && p.start {
-			if st := p.skipRole(i); st != lex.No {
+		if atLine && l.around.start {
+			if st := l.skipRole(i); st != lex.No {
 				return st
 			}
 		}
 		if atLine {
-			if st := p.openWord(i); st != lex.No {
+			if st := l.openWord(i); st != lex.No {
 				return st
 			}
 		}
-		return p.openBare(i, atLine)
+		return l.openBare(i, atLine)
 	}
 	return lex.No
 }
 
 // openToken enters what a marker begins.
-func (p *parser) openToken(tok marker.Token, i int, atLine bool) lex.Status {
+func (l *lines) openToken(tok marker.Token, i int, atLine bool) lex.Status {
 	switch tok.Role {
 	case marker.RoleThink:
-		if p.mentions || !atLine && !p.start {
+		if l.in.mentions || !atLine && !l.around.start {
 			return lex.No
 		}
-		p.enterThought(i, tok.End, false)
-		p.opened = tok.End
+		l.thought.enterTag(i, tok.End)
 		return lex.Done
 	case marker.RoleThinkEnd: // its opener was part of the prompt, or is lost
-		p.flush(i)
-		p.leaveThought(tok.End)
+		l.around.flush(i)
+		l.thought.leave(tok.End)
 		return lex.Done
 	case marker.RoleHarmony:
-		return p.openHeader(tok, i)
+		return l.openHeader(tok, i)
 	case marker.RoleOpen, marker.RoleInvoke:
-		if !p.mentions && p.isQuoted(i) || !p.mayCall(i) {
+		if !l.in.mentions && l.around.isQuoted(i) || !l.around.mayCall(i) {
 			return lex.No
 		}
-		if !p.beginGroup(i, i, tok.Format) {
+		if !l.begin(i, i, tok.Format) {
 			return lex.No
 		}
 		return lex.Done
 	case marker.RoleJunk, marker.RoleClose:
-		if p.start && tok.Role == marker.RoleJunk {
+		if l.around.start && tok.Role == marker.RoleJunk {
 			if slices.Contains(marker.StopWords, tok.Word) {
-				p.drop(tok.End)
+				l.out.drop(tok.End)
 			}
-			p.pos, p.mode = tok.End, inLine
+			l.in.goOn(inLine, tok.End)
 			return lex.Done
 		}
 		if slices.Contains(marker.StopWords, tok.Word) {
-			p.pos, p.mode, p.tail, p.newline = tok.End, inTail, i, false
+			l.enterTail(i, tok.End)
 			return lex.Done
 		}
 	}
 	return lex.No
 }
 
-func (p *parser) enterThought(from, to int, harmony bool) {
-	if !p.start {
-		p.flush(from)
-	}
-	p.drop(to)
-	p.mode, p.pos, p.harmony, p.drafted, p.opened, p.lone = inThought, to, harmony, -1, -1, nil
-}
-
-// leaveThought goes on after a thought, as if the message began there.
-func (p *parser) leaveThought(to int) {
-	p.drop(to)
-	p.mode, p.pos, p.drafted, p.opened = inLine, to, -1, -1
-	p.start, p.prose, p.doc = p.last == nil, 0, false
-}
-
-// probe looks ahead for a call without a marker.
-func (p *parser) probe(inside bool) lookahead.Probe {
-	return lookahead.Probe{Tools: p.t, Text: p.buf, Final: p.final, Start: p.start, Inside: inside}
-}
-
 // openBare enters a call without a marker, where the context allows one.
-func (p *parser) openBare(i int, atLine bool) lex.Status {
-	if p.cited && !p.mentions {
+func (l *lines) openBare(i int, atLine bool) lex.Status {
+	if l.around.cited && !l.in.mentions {
 		return lex.No
 	}
-	st, format := p.probe(false).At(i)
+	st, format := l.around.probe(false).At(i)
 	if st != lex.Done {
 		return st
 	}
-	if !p.mentions && !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && p.labelled(i)) {
+	if !l.in.mentions && !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && l.around.labelled(i)) {
 		return lex.No
 	}
-	if !p.beginGroup(i, i, format) {
+	if !l.begin(i, i, format) {
 		return lex.No
 	}
 	return lex.Done
 }
 
 // openWrapper enters an object or a list of calls in a tag without meaning.
-func (p *parser) openWrapper(i int) lex.Status {
-	k, st := marker.Wrapper(p.buf, i, p.final)
+func (l *lines) openWrapper(i int) lex.Status {
+	k, st := marker.Wrapper(l.in.buf, i, l.in.final)
 	if st != lex.Done {
 		return st
 	}
-	k = lex.SkipBlank(p.buf, k)
-	if k == len(p.buf) {
-		return lex.Unless(p.final)
+	k = lex.SkipBlank(l.in.buf, k)
+	if k == len(l.in.buf) {
+		return lex.Unless(l.in.final)
 	}
-	if p.buf[k] != '{' && p.buf[k] != '[' {
+	if l.in.buf[k] != '{' && l.in.buf[k] != '[' {
 		return lex.No
 	}
-	st, format := p.probe(false).At(k)
-	if st == lex.Done && !p.beginGroup(i, k, format) {
+	st, format := l.around.probe(false).At(k)
+	if st == lex.Done && !l.begin(i, k, format) {
 		return lex.No
 	}
 	return st
@@ -161,9 +140,9 @@ func beginsPrompt(b []byte) bool {
 
 // openPrompt enters >>>name and an object on the next line, and skips >>>all, after
 // which is text.
-func (p *parser) openPrompt(i int) lex.Status {
-	b := p.buf[:min(len(p.buf), i+lookahead.Max)]
-	final := p.final || len(b) == i+lookahead.Max
+func (l *lines) openPrompt(i int) lex.Status {
+	b := l.in.buf[:min(len(l.in.buf), i+lookahead.Max)]
+	final := l.in.final || len(b) == i+lookahead.Max
 	switch rest := b[i:]; {
 	case !final && len(rest) <= len(marker.Prompt) && strings.HasPrefix(marker.Prompt, string(rest)):
 		return lex.More
@@ -180,22 +159,22 @@ func (p *parser) openPrompt(i int) lex.Status {
 	case k == len(b):
 		return lex.Unless(final)
 	case name == "all" && b[end] == '\n':
-		p.flush(i)
-		p.drop(end + 1)
-		p.mode, p.pos = inLine, end+1
+		l.around.flush(i)
+		l.out.drop(end + 1)
+		l.in.goOn(inLine, end+1)
 		return lex.Done
-	case b[k] != '{' || p.t.Find(name) == nil || !p.mayCall(i) || !p.mentions && p.isQuoted(i) || !p.beginMarked(i, from, marker.FormatNameJSON):
+	case b[k] != '{' || l.in.tools.Find(name) == nil || !l.around.mayCall(i) || !l.in.mentions && l.around.isQuoted(i) || !l.beginMarked(i, from, marker.FormatNameJSON):
 		return lex.No
 	}
 	return lex.Done
 }
 
 // openWord enters the forms that a word at the start of a line announces.
-func (p *parser) openWord(i int) lex.Status {
-	rest := p.buf[i:min(len(p.buf), i+64)]
+func (l *lines) openWord(i int) lex.Status {
+	rest := l.in.buf[i:min(len(l.in.buf), i+64)]
 	for n, word := range append([]string{marker.Functools, marker.RoleForm, marker.CallForm}, marker.RecipientForms...) {
 		if len(rest) < len(word) {
-			if !p.final && strings.EqualFold(string(rest), word[:len(rest)]) {
+			if !l.in.final && strings.EqualFold(string(rest), word[:len(rest)]) {
 				return lex.More
 			}
 			continue
@@ -205,78 +184,78 @@ func (p *parser) openWord(i int) lex.Status {
 		}
 		switch n {
 		case 0:
-			return p.openFunctools(i)
+			return l.openFunctools(i)
 		case 1:
-			if p.mayCall(i) && p.beginMarked(i, i+len(word), marker.FormatToken) {
+			if l.around.mayCall(i) && l.beginMarked(i, i+len(word), marker.FormatToken) {
 				return lex.Done
 			}
 			return lex.No
 		case 2:
-			if st := p.openNamed(i, i+len(word)); st != lex.No {
+			if st := l.openNamed(i, i+len(word)); st != lex.No {
 				return st
 			}
 			continue
 		}
-		return p.openRecipient(i)
+		return l.openRecipient(i)
 	}
-	return p.openReAct(i)
+	return l.openReAct(i)
 }
 
 // skipRole skips the role's name after a special token that leaked.
-func (p *parser) skipRole(i int) lex.Status {
+func (l *lines) skipRole(i int) lex.Status {
 	const word = "assistant"
-	if i == 0 || p.buf[i-1] != '>' {
+	if i == 0 || l.in.buf[i-1] != '>' {
 		return lex.No
 	}
-	rest := p.buf[i:]
+	rest := l.in.buf[i:]
 	if len(rest) <= len(word) {
 		if strings.HasPrefix(word, string(rest)) {
-			return lex.Unless(p.final)
+			return lex.Unless(l.in.final)
 		}
 		return lex.No
 	}
 	if next := rest[len(word)]; !strings.HasPrefix(string(rest[:len(word)]), word) || next != '\n' && next != '<' && next != '{' && next != '[' {
 		return lex.No
 	}
-	p.pos, p.mode = i+len(word), inLine
+	l.in.goOn(inLine, i+len(word))
 	return lex.Done
 }
 
 // openNamed enters call:name{…}, whose tokens are lost.
-func (p *parser) openNamed(i, at int) lex.Status {
-	end, unsure := lex.NameRun(p.buf, at, p.final)
+func (l *lines) openNamed(i, at int) lex.Status {
+	end, unsure := lex.NameRun(l.in.buf, at, l.in.final)
 	switch {
 	case unsure:
 		return lex.More
-	case end == at || end == len(p.buf) || p.buf[end] != '{' || p.t.Find(string(p.buf[at:end])) == nil || !p.mayCall(i) || !p.beginMarked(i, at, marker.FormatToken):
+	case end == at || end == len(l.in.buf) || l.in.buf[end] != '{' || l.in.tools.Find(string(l.in.buf[at:end])) == nil || !l.around.mayCall(i) || !l.beginMarked(i, at, marker.FormatToken):
 		return lex.No
 	}
 	return lex.Done
 }
 
-func (p *parser) openFunctools(i int) lex.Status {
-	j := lex.SkipBlank(p.buf, i+len(marker.Functools))
-	if j == len(p.buf) && !p.final {
+func (l *lines) openFunctools(i int) lex.Status {
+	j := lex.SkipBlank(l.in.buf, i+len(marker.Functools))
+	if j == len(l.in.buf) && !l.in.final {
 		return lex.More
 	}
-	if j < len(p.buf) && p.buf[j] == '[' && p.mayCall(i) && p.beginGroup(i, j, marker.FormatFunctools) {
+	if j < len(l.in.buf) && l.in.buf[j] == '[' && l.around.mayCall(i) && l.begin(i, j, marker.FormatFunctools) {
 		return lex.Done
 	}
 	return lex.No
 }
 
 // openCalling enters [Calling tool: name with arguments: {…}].
-func (p *parser) openCalling(i int) lex.Status {
-	name, at, open, st := marker.Calling(p.buf, i, p.final)
+func (l *lines) openCalling(i int) lex.Status {
+	name, at, open, st := marker.Calling(l.in.buf, i, l.in.final)
 	switch {
-	case st != lex.Done && (name == "" || p.t.Find(name) != nil):
+	case st != lex.Done && (name == "" || l.in.tools.Find(name) != nil):
 		return st
-	case p.t.Find(name) == nil || !p.mayCall(i) || !p.beginGroup(i, open, marker.FormatCalling):
+	case l.in.tools.Find(name) == nil || !l.around.mayCall(i) || !l.begin(i, open, marker.FormatCalling):
 		return lex.No
-	case p.buf[open] == '(':
-		p.pos = at
+	case l.in.buf[open] == '(':
+		l.in.pos = at
 	default:
-		p.g.setName(name)
+		l.calls.nameCall(name)
 	}
 	return lex.Done
 }

@@ -21,9 +21,9 @@ var (
 // openReAct enters "Action: name" with "Action Input: …" on the next line. The
 // labels may be in bold, numbered, in capitals, or others of the same meaning;
 // those ask for an object as input.
-func (p *parser) openReAct(i int) lex.Status {
-	b := p.buf[i:min(len(p.buf), i+maxAction)]
-	final := p.final || len(b) == maxAction
+func (l *lines) openReAct(i int) lex.Status {
+	b := l.in.buf[i:min(len(l.in.buf), i+maxAction)]
+	final := l.in.final || len(b) == maxAction
 	word, j, st := lex.Label(b, 0, callLabels, final)
 	if st != lex.Done {
 		return st
@@ -43,7 +43,7 @@ func (p *parser) openReAct(i int) lex.Status {
 		if word != "action" {
 			return lex.No
 		}
-		return p.openAction(i, j, name, final)
+		return l.openAction(i, j, name, final)
 	}
 	k := lex.SkipSpace(b, j+line)
 	for k < len(b) && (b[k] == '*' || b[k] == '_') {
@@ -58,19 +58,19 @@ func (p *parser) openReAct(i int) lex.Status {
 		return lex.More
 	}
 	object := k < len(b) && (b[k] == '{' || b[k] == '`')
-	if lex.IsAbstention(name) || !p.mayCall(i) || word != "action" && (!object || !p.t.Distinctive(name)) || !p.beginGroup(i, i+k, marker.FormatReAct) {
+	if lex.IsAbstention(name) || !l.around.mayCall(i) || word != "action" && (!object || !l.in.tools.Distinctive(name)) || !l.begin(i, i+k, marker.FormatReAct) {
 		return lex.No
 	}
-	p.g.name, p.g.single = name, true
+	l.calls.nameOnly(name)
 	if k < len(b) && !object {
-		p.beginItem(itemLine, i, p.pos)
+		l.calls.beginItem(itemLine, i, l.in.pos)
 	}
 	return lex.Done
 }
 
 // openAction enters an Action that holds the whole call itself.
-func (p *parser) openAction(i, j int, name string, final bool) lex.Status {
-	b := p.buf[i:min(len(p.buf), i+maxAction)]
+func (l *lines) openAction(i, j int, name string, final bool) lex.Status {
+	b := l.in.buf[i:min(len(l.in.buf), i+maxAction)]
 	k := lex.SkipSpace(b, j)
 	if k == len(b) {
 		return lex.Unless(final)
@@ -78,29 +78,11 @@ func (p *parser) openAction(i, j int, name string, final bool) lex.Status {
 	format := marker.FormatReAct
 	if b[k] == '`' || b[k] == '[' || b[k] == '{' {
 		format = marker.FormatCommand
-	} else if open := strings.IndexByte(name, '('); open < 0 || p.t.Find(name[:open]) == nil {
+	} else if open := strings.IndexByte(name, '('); open < 0 || l.in.tools.Find(name[:open]) == nil {
 		return lex.No
 	}
-	if !p.mayCall(i) || !p.beginGroup(i, i+k, format) {
+	if !l.around.mayCall(i) || !l.begin(i, i+k, format) {
 		return lex.No
 	}
-	return lex.Done
-}
-
-// scanLine finds the end of an input that is plain text.
-func (p *parser) scanLine(it *item) lex.Status {
-	b := p.buf[it.open:]
-	n := bytes.IndexByte(b[it.sc.Pos:], '\n')
-	if n < 0 {
-		it.sc.Pos = len(b)
-		if !p.final {
-			return lex.More
-		}
-		if p.truncated || len(b) == 0 {
-			return lex.Cut
-		}
-		return lex.Done
-	}
-	it.sc.Pos += n
 	return lex.Done
 }
