@@ -13,7 +13,7 @@ const maxWaits = 15
 
 // moreSleeps and moreElapsed are how many places there are beside those that are listed.
 // They only go down.
-const moreSleeps, moreElapsed = 57, 32
+const moreSleeps, moreElapsed = 0, 0
 
 // sleeping lists the functions of tests that sleep, each with the reason. A test that waits
 // for something to happen calls testtime.Until, and one in a bubble of testing/synctest
@@ -22,11 +22,13 @@ var sleeping = map[string]string{
 	"internal/testtime/testtime.go Comes": "between two looks at a condition",
 	"internal/testtime/testtime.go Sleep": "the clock of a bubble is not the machine's",
 
-	"host/internal/hostile/run_test.go field.honest": "a model thinks between two calls; the figures are about such callers",
-	"host/internal/postgres/slow_test.go slowly":     "a link takes a time for each byte",
-	"host/script/crash_test.go fakeSession.Call":     "a call takes time, which the script's own clock counts",
-	"host/script/script_test.go late.Peek":           "a search takes time, which the script's own clock counts",
-	"host/script/engines_test.go TestRunTime":        "a person thinks for longer than a script may run",
+	"host/internal/hostile/run_test.go field.honest":  "a model thinks between two calls; the figures are about such callers",
+	"host/internal/cluster/world_linux_test.go takes": "tools, models, networks and faults take time: daemons are killed in the middle of calls",
+	"host/watch_test.go slowly":                       "the host must see unfinished files, and nothing tells that it has",
+	"host/internal/postgres/slow_test.go slowly":      "a link takes a time for each byte",
+	"host/script/crash_test.go fakeSession.Call":      "a call takes time, which the script's own clock counts",
+	"host/script/script_test.go late.Peek":            "a search takes time, which the script's own clock counts",
+	"host/script/engines_test.go TestRunTime":         "a person thinks for longer than a script may run",
 }
 
 // elapsing lists the functions of tests that compare how long something took, each with the
@@ -34,8 +36,9 @@ var sleeping = map[string]string{
 var elapsing = map[string]string{
 	"internal/testtime/testtime_test.go TestABubblesTimeIsExact": "the clock of a bubble is not the machine's",
 
-	"host/internal/hostile/main_test.go within":                  "the long form's bounds, on a quiet machine",
-	"host/internal/mcpclient/odd_test.go TestListChangesForEver": "a lower bound: a slow machine takes longer",
+	"host/internal/hostile/main_test.go within":                   "the long form's bounds, on a quiet machine",
+	"host/internal/cluster/registers_linux_test.go TestRegisters": "a round that is too long shows nothing: requests that are not renewed end, by the store's clock",
+	"host/internal/mcpclient/odd_test.go TestListChangesForEver":  "a lower bound: a slow machine takes longer",
 }
 
 // checkWaits holds the tests, and the packages that help them, to few sleeps and few

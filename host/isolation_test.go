@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -180,14 +181,10 @@ func TestClosedWhileCompiling(t *testing.T) {
 		defer close(done)
 		h.Warm(ctx, nil)
 	}()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if text, _ := os.ReadFile(file); strings.Contains(string(text), "bomb") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the try was never written down")
-		}
-	}
+	testtime.Until(t, "the try is written down", func() bool {
+		text, _ := os.ReadFile(file)
+		return strings.Contains(string(text), "bomb")
+	})
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/host/internal/runner"
 	wt "github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -291,10 +292,8 @@ func TestThirdPartyPluginsComeInLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(hold)
-	for deadline := time.Now().Add(time.Minute); toolNames(h) != "late__a"; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("tools %q, plugins %+v", toolNames(h), h.Plugins())
-		}
+	if !testtime.Comes(func() bool { return toolNames(h) == "late__a" }) {
+		t.Fatalf("tools %q, plugins %+v", toolNames(h), h.Plugins())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,7 +27,7 @@ func TestOneSlowToolLeavesRoomForOthers(t *testing.T) {
 	for range 5 {
 		all.Go(func() { _, _ = s.Call(ctx, tool.Call{Tool: "slow", Args: json.RawMessage(`{"Millis":20000}`)}) })
 	}
-	waitFor(t, func() bool {
+	testtime.Until(t, "all calls run", func() bool {
 		running, waiting := h.running.Load("slow")
 		return running == 2 && waiting == 3
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // New plugins are compiled before their first call: those that are there at the
@@ -23,7 +24,7 @@ func TestNewPluginsAreCompiledAhead(t *testing.T) {
 			compiled := func(name string) {
 				t.Helper()
 				sha := shaOf(slurp(t, filepath.Join(dir, name, name+".wasm")))
-				waitFor(t, func() bool { return h.engines.Load().Precompiled(sha, mode == Inline) })
+				testtime.Until(t, "the module is compiled", func() bool { return h.engines.Load().Precompiled(sha, mode == Inline) })
 			}
 			compiled("early")
 			put(t, dir, "late", generation(2))
@@ -54,7 +55,7 @@ func TestWhatIsCompiledAhead(t *testing.T) {
 	h := openIsolated(t, dir, func(c *Config) {
 		c.CacheDir, c.PrecompileDelay, c.Lock = filepath.Join(data, "cache"), time.Millisecond, filepath.Join(data, "weir.lock")
 	})
-	waitFor(t, func() bool { return pluginNamed(t, h, "odd").State == plugin.Invalid })
+	testtime.Until(t, "the plugin is refused", func() bool { return pluginNamed(t, h, "odd").State == plugin.Invalid })
 	if info := pluginNamed(t, h, "new"); info.State != plugin.Pending {
 		t.Fatalf("got %+v", info)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -33,23 +33,16 @@ func TestSearchByMeaning(t *testing.T) {
 	h := open(t, drop(t, "probe"), func(c *Config) { c.Embed, c.Archive.UserScope = meaning, true })
 	kept := call(t, h.Session("me", "first"), "long", `{"Lines":100,"Width":50}`)
 	later := h.Session("me", "second").In(tool.Zh)
-	for {
+	testtime.Until(t, "vectors are stored", func() bool { // vectors are stored after the call
 		near, err := later.Near(t.Context(), "vessel", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(near) == 1 {
-			if near[0].Ref.UUID != kept.Ref.UUID || near[0].Last < near[0].First {
-				t.Errorf("%+v", near[0])
-			}
-			break
+		if len(near) == 1 && (near[0].Ref.UUID != kept.Ref.UUID || near[0].Last < near[0].First) {
+			t.Errorf("%+v", near[0])
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("no vectors are stored")
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+		return len(near) == 1
+	})
 	earlier, err := later.Earlier(t.Context(), 5)
 	if err != nil || len(earlier) != 1 || earlier[0].Ref.UUID != kept.Ref.UUID {
 		t.Errorf("earlier: %+v %v", earlier, err)
@@ -105,17 +98,12 @@ func TestBriefs(t *testing.T) {
 		t.Errorf("the call waited for %q", kept.Ref.Summary)
 	}
 	close(release)
-	for {
-		if got := s.Ref(t.Context(), kept.Ref.UUID); strings.HasPrefix(got.Summary, "many lines by long") {
-			if len([]rune(got.Summary)) > 61 {
-				t.Errorf("%d characters: %s", len(got.Summary), got.Summary)
-			}
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the summary is not there")
-		case <-time.After(5 * time.Millisecond):
-		}
+	var got string
+	testtime.Until(t, "the summary is stored", func() bool {
+		got = s.Ref(t.Context(), kept.Ref.UUID).Summary
+		return strings.HasPrefix(got, "many lines by long")
+	})
+	if len([]rune(got)) > 61 {
+		t.Errorf("%d characters: %s", len(got), got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -118,7 +119,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 		}
 		done <- r
 	}()
-	waitFor(t, func() bool { return old.Uses() == 1 })
+	testtime.Until(t, "the call runs", func() bool { return old.Uses() == 1 })
 	place(t, dir, "p", manifest("p", "job", "echo", "version = \"2\""))
 	if _, err := h.Reload(t.Context(), ReloadOptions{}); err != nil {
 		t.Fatal(err)
@@ -129,18 +130,7 @@ func TestCallsFinishOnWhatTheyBeganWith(t *testing.T) {
 	if r := <-done; r.Err != nil || r.Whole() != "waited" {
 		t.Errorf("the call that ran: %q, %v", r.Whole(), r.Err)
 	}
-	waitFor(t, func() bool { return old.Uses() == 0 && !old.Loaded() })
-}
-
-// waitFor looks again and again until something has happened; the deadline is there for a test
-// that fails.
-func waitFor(t *testing.T, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it never happened")
-		}
-	}
+	testtime.Until(t, "the old module is unloaded", func() bool { return old.Uses() == 0 && !old.Loaded() })
 }
 
 func TestChangedModuleIsScannedAgain(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -233,18 +234,10 @@ func TestDeadServers(t *testing.T) {
 func TestServerListChanges(t *testing.T) {
 	m, url := elsewhere(t)
 	h := served(t, nil, plugin.Server{Name: "files", URL: url})
-	changed := h.Changed()
 	mcp.AddTool(m, &mcp.Tool{Name: "late"}, func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "late"}}}, nil, nil
 	})
-	for end := time.After(time.Minute); !hasTool(h, "files__late"); changed = h.Changed() {
-		select {
-		case <-changed:
-		case <-time.After(50 * time.Millisecond): // it may have changed before we took the channel
-		case <-end:
-			t.Fatal("the new tool was not seen")
-		}
-	}
+	testtime.Until(t, "the new tool is seen", func() bool { return hasTool(h, "files__late") })
 	if r := call(t, h.Session("me", "c1").ByPerson(), "files__late", `{}`); r.Whole() != "late" {
 		t.Errorf("%q", r.Whole())
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,14 +38,10 @@ func compiled(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	again, late := time.NewTicker(20*time.Millisecond), time.After(10*time.Minute)
-	defer again.Stop()
-	for slices.ContainsFunc(h.Plugins(), func(p plugin.Info) bool { return p.State == plugin.Pending }) {
-		select {
-		case <-again.C:
-		case <-late:
-			t.Fatalf("still not compiled: %+v", h.Plugins())
-		}
+	if !testtime.Comes(func() bool {
+		return !slices.ContainsFunc(h.Plugins(), func(p plugin.Info) bool { return p.State == plugin.Pending })
+	}) {
+		t.Fatalf("still not compiled: %+v", h.Plugins())
 	}
 }
 

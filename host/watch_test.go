@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -63,7 +64,7 @@ func watched(t *testing.T, dir string, cfg watch.Config, change func(*Host)) *Ho
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.watch(ctx, cfg) }()
-	waitFor(t, func() bool { return h.watching.Load() != nil })
+	testtime.Until(t, "the host watches", func() bool { return h.watching.Load() != nil })
 	<-h.watching.Load().Ready()
 	t.Cleanup(func() {
 		cancel()
@@ -86,7 +87,7 @@ func (h *Host) state(name string) string {
 // answers calls a tool until it gives the answer.
 func answers(t *testing.T, s *Session, name, want string) {
 	t.Helper()
-	waitFor(t, func() bool { return try(t, s, name, "").Whole() == want })
+	testtime.Until(t, "the tool answers so", func() bool { return try(t, s, name, "").Whole() == want })
 }
 
 func TestWatchedFolder(t *testing.T) {
@@ -102,9 +103,9 @@ func TestWatchedFolder(t *testing.T) {
 	put(t, dir, "a", generation(3))
 	answers(t, s, "a", generation(3))
 	os.RemoveAll(filepath.Join(dir, "b"))
-	waitFor(t, func() bool { r := try(t, s, "b", ""); return r.Err != nil && r.Err.Code == tool.UnknownTool })
+	testtime.Until(t, "the tool is gone", func() bool { r := try(t, s, "b", ""); return r.Err != nil && r.Err.Code == tool.UnknownTool })
 	os.RemoveAll(dir)
-	waitFor(t, func() bool { return len(h.Plugins()) == 0 })
+	testtime.Until(t, "the plugin is gone", func() bool { return len(h.Plugins()) == 0 })
 	put(t, dir, "a", generation(4))
 	answers(t, s, "a", generation(4))
 }
@@ -120,18 +121,18 @@ func TestBrokenFilesAreGivenTime(t *testing.T) {
 	next := answering("a", generation(2))
 	path := filepath.Join(dir, "a", "a.wasm")
 	write(t, path, next[:len(next)/2])
-	waitFor(t, func() bool { return h.state("a") == "ready 1" })
+	testtime.Until(t, "a is loaded", func() bool { return h.state("a") == "ready 1" })
 	answers(t, s, "a", generation(1))
 	write(t, path, next)
 	answers(t, s, "a", generation(2))
-	waitFor(t, func() bool { return h.state("a") == "ready 0" })
+	testtime.Until(t, "a is unloaded", func() bool { return h.state("a") == "ready 0" })
 
 	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte("schema = \n"))
-	waitFor(t, func() bool { return h.state("a") == "ready 1" })
+	testtime.Until(t, "a is loaded again", func() bool { return h.state("a") == "ready 1" })
 	write(t, filepath.Join(dir, "new.wasm"), next[:100])
-	waitFor(t, func() bool { return h.state("new") == "waiting 0" })
+	testtime.Until(t, "new waits", func() bool { return h.state("new") == "waiting 0" })
 	// A person who asks for a reload wants to see what is wrong now.
-	waitFor(t, func() bool {
+	testtime.Until(t, "both are refused", func() bool {
 		if _, err := h.Reload(t.Context(), ReloadOptions{Force: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -148,19 +149,19 @@ func TestFilesThatStayBrokenAreRefused(t *testing.T) {
 	h := watched(t, dir, watch.Config{}, func(h *Host) { h.grace, h.log = 200*time.Millisecond, book.Logger() })
 	answers(t, h.Session("me", "c1"), "a", generation(1))
 	write(t, filepath.Join(dir, "a", "a.wasm"), []byte("hello"))
-	waitFor(t, func() bool { return h.state("a") == "refused 1" })
-	waitFor(t, func() bool {
+	testtime.Until(t, "a is refused", func() bool { return h.state("a") == "refused 1" })
+	testtime.Until(t, "the log has the refusal", func() bool {
 		return strings.Contains(book.String(), "now_refused=[a]") || strings.Contains(book.String(), `now_refused=["a"]`)
 	})
 	// Another reason is logged too.
 	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte("schema = \n"))
-	waitFor(t, func() bool { return strings.Contains(book.String(), "plugin.toml:1:10") })
+	testtime.Until(t, "the log has the place", func() bool { return strings.Contains(book.String(), "plugin.toml:1:10") })
 	put(t, dir, "a", generation(2))
 	answers(t, h.Session("me", "c1"), "a", generation(2))
 	// A script without a manifest is not waited for forever.
 	write(t, filepath.Join(dir, "lone.js"), []byte("export function lone() {}\n"))
-	waitFor(t, func() bool { return h.state("lone.js") == "refused 1" })
-	waitFor(t, func() bool { return strings.Contains(book.String(), "name=lone.js state=refused") })
+	testtime.Until(t, "lone.js is refused", func() bool { return h.state("lone.js") == "refused 1" })
+	testtime.Until(t, "the log has lone.js", func() bool { return strings.Contains(book.String(), "name=lone.js state=refused") })
 	for line := range strings.Lines(book.String()) {
 		if strings.Contains(line, "still being written") && strings.Contains(line, "[WARN]") {
 			t.Errorf("the log warns of what needs no action: %s", line)
@@ -179,7 +180,7 @@ func TestFirstCallWaitsForAHalfWrittenFile(t *testing.T) {
 	write(t, path, next[:len(next)/2])
 	done := make(chan tool.Result)
 	go func() { done <- try(t, h.Session("me", "c1"), "a", "") }()
-	waitFor(t, func() bool { return h.state("a") == "ready 1" })
+	testtime.Until(t, "a is loaded", func() bool { return h.state("a") == "ready 1" })
 	write(t, path, next)
 	if r := <-done; r.Whole() != generation(2) {
 		t.Errorf("%q, %v", r.Whole(), r.Err)
@@ -271,7 +272,7 @@ func slowly(t *testing.T, dir, _ string, wasm []byte) {
 			t.Fatal(err)
 		}
 		wasm = wasm[n:]
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond) // the host must see unfinished files, and nothing tells that it has
 	}
 }
 

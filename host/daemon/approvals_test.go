@@ -19,6 +19,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // pen builds the plugin pen of the host's tests: it writes and reads notes.
@@ -313,11 +314,11 @@ func TestApprovalEndsWithItsClient(t *testing.T) {
 	l := s.chat(`{"message":"write A","approvals":true}`)
 	a := l.asked()
 	l.end()
-	waitUntil(t, func() bool { return !strings.Contains(s.get("/api/approvals").body, a.ID) })
+	testtime.Until(t, "the request is gone", func() bool { return !strings.Contains(s.get("/api/approvals").body, a.ID) })
 	if r := s.answer(a.ID, "once"); r.status != 409 {
 		t.Errorf("an answer to nobody: %d", r.status)
 	}
-	waitUntil(t, func() bool {
+	testtime.Until(t, "it is counted", func() bool {
 		return strings.Contains(s.get("/metrics").body, `weir_approvals_total{by="gone",decision="denied",tool="write_note"} 1`)
 	})
 
@@ -333,15 +334,6 @@ func TestApprovalEndsWithItsClient(t *testing.T) {
 	l.until(api.EventEnd)
 	if there(t, filepath.Join(work, "a.txt")) || there(t, filepath.Join(work2, "a.txt")) {
 		t.Error("it was written")
-	}
-}
-
-func waitUntil(t *testing.T, done func() bool) {
-	t.Helper()
-	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("it did not happen within a minute")
-		}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -66,11 +66,9 @@ func officeServer(t *testing.T, m agent.Model) (*server, []string) {
 		t.Fatal(err)
 	}
 	// The index is made in the background, and nothing tells that it is there.
-	for began := time.Now(); len(s.host.FindTools(t.Context(), host.ToolQuery{Text: names[509], Count: 1})) == 0; time.Sleep(time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("the tools are not found")
-		}
-	}
+	testtime.Until(t, "the tools are found", func() bool {
+		return len(s.host.FindTools(t.Context(), host.ToolQuery{Text: names[509], Count: 1})) > 0
+	})
 	return s, names
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A turn whose daemon was killed in mid-answer shows the calls that it showed live, and that it
@@ -46,9 +47,10 @@ func TestKilledInMidAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shown api.ShownConversation
-	for end := time.Now().Add(2 * time.Minute); len(shown.Messages) < 2 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // in PostgreSQL the daemon may be alive elsewhere
+	testtime.Until(t, "the turn is shown", func() bool { // in PostgreSQL the daemon may be alive elsewhere
 		shown = decoded[api.ShownConversation](t, s.get("/api/conversations/"+id))
-	}
+		return len(shown.Messages) >= 2
+	})
 	if len(shown.Messages) != 5 || shown.Messages[1].Text != "First." || shown.Messages[3].Text != "I calculate." || !strings.Contains(fmt.Sprint(shown.Messages[4].Remarks), "the daemon stopped before the answer was complete") {
 		t.Fatalf("%+v", shown.Messages)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // mcpTask is the answer to a call that may be a task, or to a question about one.
@@ -83,19 +84,13 @@ func (s *server) taskGet(capabilities, id string) mcpTask {
 }
 
 // ended polls a task until it has ended.
-func (s *server) ended(id string) mcpTask {
+func (s *server) ended(id string) (t mcpTask) {
 	s.Helper()
-	for {
-		t := s.taskGet(tasksAndForms, id)
-		if r := t.Result; r.Status != "working" {
-			return t
-		}
-		select {
-		case <-s.Context().Done():
-			s.Fatal("the task does not end")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	testtime.Until(s, "the task ends", func() bool {
+		t = s.taskGet(tasksAndForms, id)
+		return t.Result.Status != "working"
+	})
+	return t
 }
 
 const twoNotes = `await Promise.all([1, 2].map((i) => tools.write_note({path: i + ".txt", text: "x"}))); return "both written"`
@@ -259,9 +254,7 @@ func TestTasksAreRequests(t *testing.T) {
 		t.Errorf("beside a script of hers: %+v", r)
 	}
 	s.taskAs(annToken, tasksAlone, "tasks/cancel", id, `{"taskId":"`+id+`"`)
-	for s.daemon.meter.Running("ann") > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	testtime.Until(t, "the script is no request any more", func() bool { return s.daemon.meter.Running("ann") == 0 })
 	if r := run("return 1"); r.Error.Code != 0 || r.Result.TaskID == "" {
 		t.Errorf("afterwards: %+v", r)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // stepper is a model that says one piece whenever the test lets it.
@@ -368,7 +369,7 @@ func TestResumableProblems(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 	kept := s.daemon.resumable.Len
-	waitUntil(t, func() bool { return kept() == 0 }) // the answer comes before the turn is forgotten
+	testtime.Until(t, "the turn is forgotten", func() bool { return kept() == 0 }) // the answer comes before the turn is forgotten
 }
 
 // What cannot be resumed answers so at once, by GET and by POST, and all alike: a
@@ -437,9 +438,7 @@ func TestDrainEndsTurnsWithoutAClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.close()
-	for running.HasReader() { // until the server notices
-		time.Sleep(time.Millisecond)
-	}
+	testtime.Until(t, "the server notices that its client has gone", func() bool { return !running.HasReader() })
 	if err := s.daemon.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
@@ -24,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // sharing returns daemons that share a database, each with its model.
@@ -89,15 +89,11 @@ func TestTwoDaemonsTakeOver(t *testing.T) {
 	first.step <- "Half of the ans"
 	c.until(api.EventText)
 	at := c.last
-	began := time.Now()
 	s[0].daemon.leases.Freeze()
 	other := s[1].connect("", at)
 	other.text = c.text
 	n, _ := strconv.Atoi(at[strings.LastIndexByte(at, '-')+1:])
 	names := other.inOrder(n)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	if other.text != "I calculate. It is 42." || names[len(names)-1] != api.EventEnd || names[0] != api.EventMissed {
 		t.Errorf("read %q by %v", other.text, names)
 	}
@@ -154,9 +150,7 @@ func TestTwoDaemonsHandOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.close()
-	for running.HasReader() {
-		time.Sleep(time.Millisecond)
-	}
+	testtime.Until(t, "the server notices that its client has gone", func() bool { return !running.HasReader() })
 	if err := s[0].daemon.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -171,7 +165,8 @@ func TestTwoDaemonsHandOver(t *testing.T) {
 
 const calculates = `I calculate. <tool_call>{"id":"call_001","tool_name":"calculator","arguments":{"expression":"6*7"}}</tool_call>`
 
-// fails makes statements on a table fail as if the database was away, until restore.
+// fails makes statements on a table fail as if the database was away, until restore. The
+// sequence tries counts them.
 func fails(t *testing.T, db *sql.DB, event, when string, code ...string) (restore func()) {
 	t.Helper()
 	run := func(text string) {
@@ -180,7 +175,7 @@ func fails(t *testing.T, db *sql.DB, event, when string, code ...string) (restor
 		}
 	}
 	table := event[strings.LastIndexByte(event, ' ')+1:]
-	run(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '` + strings.Join(append(code, "57P01")[:1], "") + `'; END $$`)
+	run(`CREATE SEQUENCE tries; CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries'); RAISE EXCEPTION 'away' USING ERRCODE = '` + strings.Join(append(code, "57P01")[:1], "") + `'; END $$`)
 	run("CREATE TRIGGER away BEFORE " + event + " FOR EACH ROW WHEN (" + when + ") EXECUTE FUNCTION away()")
 	return func() { run("DROP TRIGGER away ON " + table) }
 }
@@ -192,7 +187,13 @@ func TestTwoDaemonsShowWhatIsStored(t *testing.T) {
 	restore := fails(t, db, "INSERT ON run_steps", "TRUE")
 	c := s[0].connect(`{"message":"What is 6*7?","resume":true}`, "")
 	c.until(api.EventStart)
-	time.Sleep(1500 * time.Millisecond)
+	testtime.Until(t, "the step is tried again", func() bool {
+		tries := 0
+		if err := db.QueryRow("SELECT last_value FROM tries").Scan(&tries); err != nil {
+			t.Fatal(err)
+		}
+		return tries >= 3
+	})
 	shown := ""
 	if err := db.QueryRow("SELECT coalesce(string_agg(convert_from(data, 'UTF8'), ''), '') FROM run_events").Scan(&shown); err != nil {
 		t.Fatal(err)
@@ -269,13 +270,10 @@ func TestTwoDaemonsKeepSteps(t *testing.T) {
 	}
 	for id, want := range map[string]string{"refused": "42", "alone": "before there was a result"} {
 		var got string
-		for range 1000 {
-			if got = s.get("/api/conversations/" + id).body; strings.Contains(got, want) {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		if !strings.Contains(got, want) {
+		if !testtime.Comes(func() bool {
+			got = s.get("/api/conversations/" + id).body
+			return strings.Contains(got, want)
+		}) {
 			t.Errorf("%s: %s", id, got)
 		}
 	}
@@ -350,6 +348,19 @@ func TestTwoDaemonsFlushBeforeACall(t *testing.T) {
 	}
 }
 
+// takenAway waits for a turn and gives it to another daemon.
+func takenAway(t *testing.T, db *sql.DB) {
+	t.Helper()
+	testtime.Until(t, "the turn is stored", func() bool {
+		done, err := db.Exec("UPDATE runs SET owner = 'gone', fence = 2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := done.RowsAffected()
+		return err == nil && n > 0
+	})
+}
+
 // A client whose turn is over before its first event is to ask again.
 func TestTwoDaemonsAskAgain(t *testing.T) {
 	m := newStepper()
@@ -357,13 +368,7 @@ func TestTwoDaemonsAskAgain(t *testing.T) {
 	fails(t, db, "INSERT ON run_events", "TRUE")
 	answered := make(chan answer, 1)
 	go func() { answered <- s[0].post("/api/chat", `{"message":"Hi","resume":true}`) }()
-	for n := int64(0); n == 0; time.Sleep(10 * time.Millisecond) { // another daemon has it
-		done, err := db.Exec("UPDATE runs SET owner = 'gone', fence = 2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, _ = done.RowsAffected()
-	}
+	takenAway(t, db)
 	if r := <-answered; r.status != http.StatusServiceUnavailable || r.code(t) != api.CodeDraining {
 		t.Errorf("%d %s", r.status, r.body)
 	}
@@ -377,12 +382,10 @@ func (s *server) askAgain(conversation, resume string, refused answer) {
 	if refused.status != http.StatusServiceUnavailable {
 		s.Errorf("%s: not refused: %d %s", conversation, refused.status, refused.body)
 	}
-	for range 1000 { // it is taken back within seconds
-		if r := s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"`+conversation+`","resume":`+resume+`}`); r.status != http.StatusConflict {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	testtime.Until(s, "the question is taken back", func() bool {
+		r := s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"`+conversation+`","resume":`+resume+`}`)
+		return r.status != http.StatusConflict
+	})
 	if got := decoded[api.ShownConversation](s.T, s.get("/api/conversations/"+conversation)).Messages; len(got) != 2 || got[1].Text != "It is 42." {
 		s.Errorf("%s: %+v", conversation, got)
 	}
@@ -399,13 +402,7 @@ func TestTwoDaemonsTakeBack(t *testing.T) {
 	go func() {
 		refused <- s.post("/api/chat", `{"message":"What is 6*7?","conversation_id":"lost","resume":true}`)
 	}()
-	for n := int64(0); n == 0; time.Sleep(10 * time.Millisecond) { // another daemon has it
-		done, err := db.Exec("UPDATE runs SET owner = 'gone', fence = 2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, _ = done.RowsAffected()
-	}
+	takenAway(t, db)
 	r := <-refused
 	<-m.ended
 	restore()

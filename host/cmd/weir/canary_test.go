@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +18,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // canaries are secrets that are found again wherever they come out.
@@ -134,13 +133,8 @@ secrets = ["TAVILY_API_KEY"]
 		ended <- run(ctx, []string{"--config", config, "--data", data, "serve", "--addr", "127.0.0.1:0"}, term.Env{In: strings.NewReader(""), Out: &log, Err: &log, Lookup: env})
 	}()
 	var at client.Address
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if raw, err := os.ReadFile(filepath.Join(data, "daemon.json")); err == nil && json.Unmarshal(raw, &at) == nil {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("the daemon does not start: " + log.String())
-		}
+	if !testtime.Comes(func() bool { return startedIn(data, &at) }) {
+		t.Fatal("the daemon does not start: " + log.String())
 	}
 	raw, err := os.ReadFile(filepath.Join(data, "token"))
 	if err != nil {
@@ -150,15 +144,13 @@ secrets = ["TAVILY_API_KEY"]
 	secrets["TOKEN"] = token
 	out := map[string]string{}
 	ask := func(method, path, body string) { asAnybody(t, out, at.URL, token, method, path, body) }
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // a plugin without a manifest is asked for its tools, a server for its own
+	if !testtime.Comes(func() bool { // a plugin without a manifest is asked for its tools, a server for its own
 		now := map[string]string{}
 		asAnybody(t, now, at.URL, token, "GET", "/api/tools", "")
-		if all := now["GET /api/tools "]; strings.Contains(all, `"servlet__fetch_page"`) && strings.Contains(all, `"living__refuse"`) {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("the tools are not there: " + log.String())
-		}
+		all := now["GET /api/tools "]
+		return strings.Contains(all, `"servlet__fetch_page"`) && strings.Contains(all, `"living__refuse"`)
+	}) {
+		t.Fatal("the tools are not there: " + log.String())
 	}
 	ask("POST", "/api/chat", `{"message":"hello","conversation_id":"talk"}`)
 	ask("POST", "/api/chat", `{"message":"hello","model":"n"}`)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // wide gives the terminal a width, as a real one has.
@@ -45,7 +46,7 @@ func (p *pty) at(cmd *exec.Cmd, env ...string) *exec.Cmd {
 func (p *pty) prompt() string {
 	p.Helper()
 	shown := p.until("\x1b[?2004h")
-	waitFor(p.T, func() bool {
+	testtime.Until(p, "keys are read one by one", func() bool {
 		var mode syscall.Termios
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, p.slave.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&mode))); errno != 0 {
 			p.Fatal(errno)

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // apart lists the commands that do their work without the running daemon, each with
@@ -105,14 +105,16 @@ func serving(t *testing.T, env func(string) (string, bool), data string) (at cli
 		ended <- run(ctx, []string{"--data", data, "serve", "--addr", "127.0.0.1:0"}, term.Env{In: strings.NewReader(""), Out: &log, Err: &log, Lookup: env})
 	}()
 	t.Cleanup(func() { stop(); <-ended })
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if raw, err := os.ReadFile(filepath.Join(data, "daemon.json")); err == nil && json.Unmarshal(raw, &at) == nil {
-			return at
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("the daemon does not start: " + log.String())
-		}
+	if !testtime.Comes(func() bool { return startedIn(data, &at) }) {
+		t.Fatal("the daemon does not start: " + log.String())
 	}
+	return at
+}
+
+// startedIn reports whether a daemon has written down in its data folder where it listens.
+func startedIn(data string, at *client.Address) bool {
+	raw, err := os.ReadFile(filepath.Join(data, "daemon.json"))
+	return err == nil && json.Unmarshal(raw, at) == nil
 }
 
 // commands returns every command below root that does something.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A flagUse shows that a flag reaches a running daemon: shows matches what the command
@@ -191,11 +191,7 @@ secrets = [{ name = "KEY", header = "X", host = "api.example.com", reason = "r" 
 	// A call waits with --wait, and after --always no more like it.
 	waits := make(chan string, 1)
 	go func() { waits <- cli("ask", "--wait", "--conversation", conversation[1], "Say a word") }()
-	for began := time.Now(); !strings.Contains(cli("approvals", "list"), "say"); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal("no call waits")
-		}
-	}
+	testtime.Until(t, "a call waits", func() bool { return strings.Contains(cli("approvals", "list"), "say") })
 	if out := cli("approvals", "allow", "last", "--always"); !strings.Contains(<-waits, "← say 1") {
 		t.Errorf("the call did not run: %s", out)
 	}

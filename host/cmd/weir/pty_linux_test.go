@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A pty is a terminal that a test sits at.
@@ -70,19 +70,20 @@ func openPTY(t *testing.T) *pty {
 // until waits for a text after those that it has returned.
 func (p *pty) until(text string) string {
 	p.Helper()
-	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
+	var all string
+	at := -1
+	if !testtime.Comes(func() bool {
 		p.mu.Lock()
-		all := p.seen.String()
-		p.mu.Unlock()
-		if i := strings.Index(all[p.from:], text); i >= 0 {
-			old := p.from
-			p.from += i + len(text)
-			return all[old:p.from]
-		}
-		if time.Since(began) > time.Minute {
-			p.Fatalf("%q did not come; seen:\n%s", text, all)
-		}
+		defer p.mu.Unlock()
+		all = p.seen.String()
+		at = strings.Index(all[p.from:], text)
+		return at >= 0
+	}) {
+		p.Fatalf("%q did not come; seen:\n%s", text, all)
 	}
+	old := p.from
+	p.from += at + len(text)
+	return all[old:p.from]
 }
 
 func (p *pty) type_(s string) {
@@ -262,11 +263,11 @@ func TestAnsweredFromASecondTerminal(t *testing.T) {
 		out := new(locked)
 		ask := weir(t, dir, "ask", "--wait", "write a")
 		ask.Stdout, ask.Stderr = out, out
-		waitFor(t, func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
+		testtime.Until(t, "a request waits", func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
 		if err := ask.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return strings.Contains(out.String(), "weir approvals allow ") })
+		testtime.Until(t, "the way to allow it is shown", func() bool { return strings.Contains(out.String(), "weir approvals allow ") })
 		_, id, _ := strings.Cut(out.String(), "weir approvals allow ")
 		id = id[:8]
 		if text, err := weir(t, dir, "approvals", "list").Output(); err != nil || !strings.Contains(string(text), id) || !strings.Contains(string(text), "write_note") {
@@ -348,11 +349,11 @@ func TestCardOfAScript(t *testing.T) {
 	out := new(locked)
 	ask := weir(t, dir, "ask", "--wait", "write three notes")
 	ask.Stdout, ask.Stderr = out, out
-	waitFor(t, func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
+	testtime.Until(t, "a request waits", func() bool { return weir(t, dir, "approvals", "list").Run() == nil })
 	if err := ask.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return strings.Contains(out.String(), "weir approvals allow ") })
+	testtime.Until(t, "the way to allow it is shown", func() bool { return strings.Contains(out.String(), "weir approvals allow ") })
 	if text, err := weir(t, dir, "approvals", "allow", "last", "--only", "4").CombinedOutput(); err == nil || !strings.Contains(string(text), "the request has no call 4") {
 		t.Errorf("%v %s", err, text)
 	}
@@ -375,15 +376,6 @@ func asExit(err error, exit **exec.ExitError) bool {
 	e, ok := err.(*exec.ExitError)
 	*exit = e
 	return ok
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for began := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			t.Fatal("it did not happen within two minutes")
-		}
-	}
 }
 
 // What others wrote cannot steer or hide anything on a terminal; another program gets

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A daemon that starts while another command ends waits for it, and not for a daemon.
@@ -36,10 +36,9 @@ func TestADaemonWaitsForAnotherCommand(t *testing.T) {
 	go func() { ended <- serve(&first) }()
 	await := func(what string) {
 		t.Helper()
-		for began := time.Now(); !strings.Contains(first.String(), what); time.Sleep(10 * time.Millisecond) {
-			if len(ended) > 0 || time.Since(began) > time.Minute {
-				t.Fatal(first.String())
-			}
+		testtime.Comes(func() bool { return strings.Contains(first.String(), what) || len(ended) > 0 })
+		if !strings.Contains(first.String(), what) {
+			t.Fatal(first.String())
 		}
 	}
 	await("waiting for another weir command")
@@ -78,10 +77,10 @@ func TestACommandWaitsForAnother(t *testing.T) {
 	go func() {
 		ended <- run(t.Context(), []string{"--data", filepath.Join(dir, "data"), "conversation", "list"}, term.Env{In: strings.NewReader(""), Out: &out, Err: &out, Lookup: env})
 	}()
-	for began := time.Now(); !strings.Contains(out.String(), "waiting for another weir command"); time.Sleep(10 * time.Millisecond) {
-		if len(ended) > 0 || time.Since(began) > time.Minute {
-			t.Fatal("it does not wait: " + out.String())
-		}
+	const waiting = "waiting for another weir command"
+	testtime.Comes(func() bool { return strings.Contains(out.String(), waiting) || len(ended) > 0 })
+	if !strings.Contains(out.String(), waiting) {
+		t.Fatal("it does not wait: " + out.String())
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)

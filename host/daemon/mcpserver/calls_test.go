@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -254,7 +255,7 @@ func TestProgress(t *testing.T) {
 			b.Fatal(r, err)
 		}
 		// The SDK's client hands notifications on beside the answer.
-		until(b, "three reports", func() bool {
+		testtime.Until(b, "three reports", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(seen) == 3
@@ -299,7 +300,7 @@ func TestCancel(t *testing.T) {
 	for _, token := range []any{nil, "p"} {
 		everyWay(t, b, nil, func(mine *bench, s *mcp.ClientSession) {
 			ctx, cancel := context.WithCancel(mine.Context())
-			p := &mcp.CallToolParams{Name: "wait", Arguments: json.RawMessage(`{"millis":50000}`)}
+			p := &mcp.CallToolParams{Name: "wait", Arguments: json.RawMessage(`{"millis":3600000}`)}
 			if token != nil {
 				p.SetProgressToken(token)
 			}
@@ -308,12 +309,12 @@ func TestCancel(t *testing.T) {
 				_, err := s.CallTool(ctx, p)
 				failed <- err
 			}()
-			until(mine, "the guest runs", func() bool { return b.busy() > 0 })
+			testtime.Until(mine, "the guest runs", func() bool { return b.busy() > 0 })
 			cancel()
 			if err := <-failed; err == nil {
 				mine.Error("a call that was ended came to a result")
 			}
-			until(mine, "the guest has ended", func() bool { return b.busy() == 0 })
+			testtime.Until(mine, "the guest has ended", func() bool { return b.busy() == 0 })
 		})
 	}
 }
@@ -332,7 +333,7 @@ func TestListChanged(t *testing.T) {
 		<-changed
 	}
 	for _, s := range sessions {
-		until(b, "the new tools", func() bool {
+		testtime.Until(b, "the new tools", func() bool {
 			list, err := s.ListTools(t.Context(), nil)
 			if raw, _ := json.Marshal(list); strings.Contains(string(raw), "keep_turns") {
 				t.Error("load_tool_history has keep_turns, and there are no turns here")

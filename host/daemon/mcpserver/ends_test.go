@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 const (
 	// longCall runs for much longer than any test, and by the SDK.
-	longCall = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait","arguments":{"millis":50000},"_meta":{"progressToken":1}}}`
-	endsIn   = 10 * time.Second
+	longCall = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait","arguments":{"millis":3600000},"_meta":{"progressToken":1}}}`
+	endsIn   = 5 * time.Minute // for a test that fails
 )
 
 // A call that the SDK makes ends with its client too.
@@ -26,7 +28,7 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 		t.Helper()
 		select {
 		case err := <-done:
-			until(b, "no call runs", func() bool { return b.busy() == 0 })
+			testtime.Until(b, "no call runs", func() bool { return b.busy() == 0 })
 			return err
 		case <-time.After(endsIn):
 			t.Fatalf("%s waits for a call that runs", what)
@@ -43,7 +45,7 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 		if _, err := io.WriteString(toServer, hello+longCall+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		until(b, "the call runs", func() bool { return b.busy() > 0 })
+		testtime.Until(b, "the call runs", func() bool { return b.busy() > 0 })
 		stop()
 		if err := soon(t, "the stream", done); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ended with %v", err)
@@ -58,7 +60,7 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 			_, err := io.Copy(io.Discard, r.Body)
 			called <- err
 		}()
-		until(b, "the call runs", func() bool { return b.busy() > 0 })
+		testtime.Until(b, "the call runs", func() bool { return b.busy() > 0 })
 		done := make(chan error, 1)
 		go func() {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, b.url, nil)
@@ -82,13 +84,13 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 		called := make(chan struct{})
 		go func() {
 			defer close(called)
-			p := &mcp.CallToolParams{Name: "wait", Arguments: json.RawMessage(`{"millis":50000}`)}
+			p := &mcp.CallToolParams{Name: "wait", Arguments: json.RawMessage(`{"millis":3600000}`)}
 			p.SetProgressToken("p")
 			if _, err := s.CallTool(t.Context(), p); err == nil {
 				t.Error("the call came to a result")
 			}
 		}()
-		until(b, "the call runs", func() bool { return b.busy() > 0 })
+		testtime.Until(b, "the call runs", func() bool { return b.busy() > 0 })
 		done := make(chan error, 1)
 		go func() { b.server.Close(); done <- nil }()
 		_ = soon(t, "Close", done)
@@ -108,7 +110,7 @@ func TestFoundSessionIsInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(b, "the session is there and no other one is made", func() bool {
+	testtime.Until(b, "the session is there and no other one is made", func() bool {
 		b.server.mu.Lock()
 		defer b.server.mu.Unlock()
 		return len(b.server.sessions) == 1 && u.making == 0

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // writes keeps what each write brought.
@@ -45,7 +46,7 @@ func TestAnswersDoNotWaitForLongCalls(t *testing.T) {
 		var got bytes.Buffer
 		w := newLineWriter(&got, func() { t.Error("the writer failed") })
 		yields, takes := 0, 2*shortYield
-		w.yield = func() { yields++; time.Sleep(takes) }
+		w.yield = func() { yields++; testtime.Sleep(takes) }
 		for range 1 + hasteAfter {
 			w.answer([]byte("x"), true)
 		}
@@ -81,7 +82,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 func TestDrainWaitsForTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &slowWriter{let: make(chan struct{})}
-		st := &stream{out: newLineWriter(to, func() { t.Error("the writer failed") }), none: make(chan struct{}, 1)}
+		st := &stream{out: newLineWriter(to, func() { t.Error("the writer failed") }), none: make(chan struct{}, 1), lastAnswers: lastAnswers}
 		go st.out.line([]byte("progress"))
 		synctest.Wait()
 		st.asked()

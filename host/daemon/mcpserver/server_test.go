@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -197,16 +196,6 @@ func (b *bench) busy() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.running
-}
-
-// until waits for a condition; the deadline is there for a test that fails.
-func until(b *bench, what string, ok func() bool) {
-	b.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			b.Fatalf("waited for: %s", what)
-		}
-	}
 }
 
 // post sends one message as it is.

@@ -42,7 +42,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 	defer context.AfterFunc(s.ctx, stop)()
 	st := &stream{
 		out: newLineWriter(out, stop), slots: make(chan struct{}, maxAtOnce), hands: make(chan *job), over: ctx.Done(),
-		none: make(chan struct{}, 1), passed: map[jsonrpc.ID]bool{},
+		none: make(chan struct{}, 1), passed: map[jsonrpc.ID]bool{}, lastAnswers: s.lastAnswers,
 	}
 	toSDK, passed := io.Pipe()
 	defer passed.Close()
@@ -92,12 +92,13 @@ func (s *Server) left(x *session) {
 // A stream is the reading side of one client.
 type stream struct {
 	*session
-	out   *lineWriter
-	sdk   io.Writer
-	slots chan struct{} // one for each call without the SDK
-	hands chan *job     // to a goroutine that waits for a call
-	idle  atomic.Int32  // of those
-	over  <-chan struct{}
+	out         *lineWriter
+	sdk         io.Writer
+	lastAnswers time.Duration
+	slots       chan struct{} // one for each call without the SDK
+	hands       chan *job     // to a goroutine that waits for a call
+	idle        atomic.Int32  // of those
+	over        <-chan struct{}
 
 	counting   sync.Mutex
 	unanswered int                 // calls without the SDK
@@ -131,7 +132,7 @@ func (st *stream) lessLocked() {
 // drain waits until every request is answered and every answer written, for as long
 // as that may take.
 func (st *stream) drain(ctx context.Context) {
-	limit := time.NewTimer(lastAnswers)
+	limit := time.NewTimer(st.lastAnswers)
 	defer limit.Stop()
 	for {
 		st.counting.Lock()

@@ -90,19 +90,19 @@ func TestNoMessage(t *testing.T) {
 // At the end of its input a stream waits for the answers that come, and for no others.
 func TestStreamWaitsForAnswers(t *testing.T) {
 	b := newBench(t, nil)
+	b.server.lastAnswers = 24 * time.Hour // what waits for an answer that does not come hangs
 	const call = `{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"wait","arguments":{"millis":100}}}`
 	for _, lines := range []string{
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}` + "\n" + call,
 		`{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen"}` + "\n" + call, // refused at once in this revision
 		"[" + call + "]",
 	} {
-		began := time.Now()
 		var out bytes.Buffer
 		if err := b.server.ServeStream(t.Context(), "me", strings.NewReader(strings.Replace(hello, "2025-06-18", "2025-03-26", 1)+lines), &out); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out.String(), `"waited"`) || time.Since(began) > endsIn {
-			t.Errorf("%s is answered after %v with\n%s", lines, time.Since(began), out.String())
+		if !strings.Contains(out.String(), `"waited"`) {
+			t.Errorf("%s is answered with\n%s", lines, out.String())
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func TestRecognise(t *testing.T) {
@@ -299,7 +300,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil || r.Header.Get(sessionHeader) == "" {
 		t.Fatal(err, r.Status)
 	}
-	until(b, "the session is gone", func() bool {
+	testtime.Until(b, "the session is gone", func() bool {
 		b.server.mu.Lock()
 		defer b.server.mu.Unlock()
 		return len(b.server.sessions) == 0

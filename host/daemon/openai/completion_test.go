@@ -5,10 +5,10 @@ import (
 	"net/http/httptest"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // An error before the first piece is an answer with a status, and no stream opens after
@@ -21,7 +21,7 @@ func TestNoStreamAfterAnError(t *testing.T) {
 		if err := c.finish(api.ChatEnd{}, api.Problemf(http.StatusConflict, api.CodeBusy, "", "busy")); err == nil {
 			t.Error("the error is lost")
 		}
-		time.Sleep(sse.Heartbeat) // then the handler continues
+		testtime.Sleep(sse.Heartbeat) // then the handler continues
 		synctest.Wait()
 		stop()
 		if w.Body.Len() > 0 || w.Header().Get("Content-Type") != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // codeOf returns the code of a problem; empty: err is none.
@@ -72,8 +73,8 @@ func TestAdmissionWaits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		if err := a.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute+lastWords {
-			t.Errorf("%v after %s", err, time.Since(began))
+		if err := a.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || testtime.Since(began) != time.Minute+lastWords {
+			t.Errorf("%v after %s", err, testtime.Since(began))
 		}
 		if code := <-ended; code != api.CodeDraining {
 			t.Errorf("a call that was cut off ended with %q", code)

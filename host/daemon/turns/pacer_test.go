@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -16,7 +17,7 @@ func TestProgressIsPaced(t *testing.T) {
 		tn := &turn{s: New(Config{Now: time.Now}), emit: func(string, any) { told++ }}
 		for i := range 1000 {
 			tn.progress(host.Progress{Call: tool.Call{ID: "a"}, Done: i, Total: 999})
-			time.Sleep(time.Millisecond)
+			testtime.Sleep(time.Millisecond)
 		}
 		if told != 11 { // ten in a second, and the last one
 			t.Errorf("told %d times", told)

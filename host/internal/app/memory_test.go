@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,13 +11,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 func TestMain(m *testing.M) {
@@ -160,13 +159,7 @@ func askOnce(t *testing.T, c *client.Client, conversation, question string) stri
 // what was seen if that does not happen.
 func await(t *testing.T, seen any, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("it did not come: %+v", seen)
-		case <-time.After(5 * time.Millisecond):
-		}
+	if !testtime.Comes(done) {
+		t.Fatalf("it did not come: %+v", seen)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -76,6 +77,12 @@ func TestASlowModelBlocksNoOther(t *testing.T) {
 		fast := cache.probe(replay.New(call), config.ModelSettings{Model: "fast"})
 
 		begin := time.Now()
+		passed := func(want time.Duration) {
+			t.Helper()
+			if got := testtime.Since(begin); got != want {
+				t.Errorf("%s have passed, want %s", got, want)
+			}
+		}
 		var waiting sync.WaitGroup
 		for range 3 {
 			waiting.Go(func() {
@@ -85,26 +92,27 @@ func TestASlowModelBlocksNoOther(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if works, known := fast(t.Context()); !works || !known || time.Since(begin) != 0 {
-			t.Errorf("works %t, known %t, after %s", works, known, time.Since(begin))
+		if works, known := fast(t.Context()); !works || !known {
+			t.Errorf("works %t, known %t", works, known)
 		}
+		passed(0)
 		// A caller that goes away does not wait, and does not end the question of the others.
 		gone, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		if _, known := slow(gone); known || time.Since(begin) != time.Second {
-			t.Errorf("returned after %s", time.Since(begin))
+		if _, known := slow(gone); known {
+			t.Error("a silent model has an answer")
 		}
+		passed(time.Second)
 		waiting.Wait()
-		if took := time.Since(begin); took != probeTimeout {
-			t.Errorf("the question took %s", took)
+		passed(probeTimeout)
+		if _, known := slow(t.Context()); known {
+			t.Error("a silent model has an answer")
 		}
-		if _, known := slow(t.Context()); known || time.Since(begin) != probeTimeout {
-			t.Errorf("the failure was forgotten: returned after %s", time.Since(begin))
-		}
+		passed(probeTimeout) // the failure was remembered
 		if n := len(silent.Requests()); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
-		time.Sleep(failureKept)
+		testtime.Sleep(failureKept)
 		if _, known := slow(t.Context()); known || len(silent.Requests()) != 2 {
 			t.Errorf("asked %d times after a while", len(silent.Requests()))
 		}
@@ -133,7 +141,7 @@ func TestFirstTimeoutBoundsATurn(t *testing.T) {
 	for _, p := range []string{"openai", "ollama", "anthropic"} {
 		s := config.ModelSettings{Provider: p, BaseURL: srv.URL, Model: "m", Key: "k", First: config.Duration(first)}
 		m := NewModel("slow", s, func(string) (string, bool) { return "", false }, hclog.NewNullLogger()).Model
-		ctx, begin := agent.OnePatience(t.Context()), time.Now()
+		ctx := agent.OnePatience(t.Context())
 		probe := (&nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, hclog.NewNullLogger()}).probe(m, s)
 		probe(ctx) // which Anthropic's client needs no answer for
 		loop, err := agent.New(agent.Defaults(), m, noTools{}, nil)
@@ -141,8 +149,8 @@ func TestFirstTimeoutBoundsATurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = loop.Run(ctx, nil, "hello")
-		if took := time.Since(begin); took < first || took > 10*time.Second || err == nil || !strings.Contains(err.Error(), "said nothing for "+first.String()) {
-			t.Errorf("%s: after %s: %v", p, took, err)
+		if err == nil || !strings.Contains(err.Error(), "said nothing for "+first.String()) {
+			t.Errorf("%s: %v", p, err)
 		}
 	}
 }

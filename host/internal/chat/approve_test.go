@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -76,16 +76,14 @@ func (b *approverTest) types(s string) {
 // shows waits until the terminal shows a text n times.
 func (b *approverTest) shows(text string, n int) {
 	b.Helper()
-	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+	var all string
+	if !testtime.Comes(func() bool {
 		b.mu.Lock()
-		all := b.text.String()
-		b.mu.Unlock()
-		if strings.Count(all, text) >= n {
-			return
-		}
-		if time.Since(began) > time.Minute {
-			b.Fatalf("%q did not come %d times:\n%s", text, n, all)
-		}
+		defer b.mu.Unlock()
+		all = b.text.String()
+		return strings.Count(all, text) >= n
+	}) {
+		b.Fatalf("%q did not come %d times:\n%s", text, n, all)
 	}
 }
 

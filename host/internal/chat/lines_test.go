@@ -6,7 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // Lines that were typed before a question stay; the answer is the first line after
@@ -22,10 +23,8 @@ func TestLinesTypedAheadStay(t *testing.T) {
 	}
 	until := func(n int) {
 		t.Helper()
-		for began := time.Now(); k.TypedAhead() != n; time.Sleep(time.Millisecond) {
-			if time.Since(began) > time.Minute {
-				t.Fatalf("%d lines, want %d", k.TypedAhead(), n)
-			}
+		if !testtime.Comes(func() bool { return k.TypedAhead() == n }) {
+			t.Fatalf("%d lines, want %d", k.TypedAhead(), n)
 		}
 	}
 	typed("y\nthe next question\n")

@@ -16,10 +16,8 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/internal/testtime"
 )
-
-// patience is how long a client goes on trying to read a stream that has begun.
-const patience = 40 * time.Second
 
 // A turn is a question and what its client saw.
 type turn struct {
@@ -47,33 +45,29 @@ func (w *world) ask(ctx context.Context, conversation, id string) *turn {
 		w.Error(err)
 		return t
 	}
-	for asked := time.Now(); time.Since(asked) < patience && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+	testtime.Comes(func() bool {
 		t.daemon = w.any()
-		if status := t.read(ctx, t.daemon, "POST", string(body)); status != http.StatusServiceUnavailable && status != http.StatusConflict {
-			break
-		}
-	}
-	for heard := time.Now(); t.last != "" && t.end == nil && time.Since(heard) < patience && ctx.Err() == nil; {
+		status := t.read(ctx, t.daemon, "POST", string(body))
+		return status != http.StatusServiceUnavailable && status != http.StatusConflict || ctx.Err() != nil
+	})
+	for heard := true; heard && t.last != "" && t.end == nil && ctx.Err() == nil; {
 		before := t.events
-		t.read(ctx, w.any(), "GET", "")
-		if t.events > before {
-			heard = time.Now()
-		} else {
-			time.Sleep(50 * time.Millisecond)
-		}
+		heard = testtime.Comes(func() bool {
+			t.read(ctx, w.any(), "GET", "")
+			return t.events > before || ctx.Err() != nil
+		})
 	}
 	return t
 }
 
 // any returns a daemon that is not known to be away.
-func (w *world) any() *daemon {
-	for {
-		d := w.daemons[rand.IntN(len(w.daemons))]
-		if _, _, ok := d.state(); ok && !d.leaving.Load() {
-			return d
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+func (w *world) any() (d *daemon) {
+	testtime.Comes(func() bool {
+		d = w.daemons[rand.IntN(len(w.daemons))]
+		_, _, ok := d.state()
+		return ok && !d.leaving.Load()
+	})
+	return d
 }
 
 // read reads one connection to its end, or until the daemon is gone. The status is 0

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/postgres"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // number returns the number that a variable has.
@@ -33,11 +34,10 @@ func TestCluster(t *testing.T) {
 	daemons, questions := number("WEIR_CLUSTER_DAEMONS", 1), number("WEIR_CLUSTER_TURNS", 40)
 	w := newWorld(t, daemons)
 	asked := make(chan []*turn, 1)
-	began := time.Now()
 	go func() { asked <- w.askAll(t.Context(), 4*daemons, func(n int) bool { return n > questions }) }()
 	turns := w.failUntil(asked)
 	w.check(turns)
-	t.Logf("%d turns by %d daemons in %v", len(turns), daemons, time.Since(began).Round(time.Second))
+	t.Logf("%d turns by %d daemons", len(turns), daemons)
 }
 
 // A fault is what happens to one daemon, or to the server.
@@ -46,42 +46,30 @@ type fault struct {
 	// taken says that other daemons must take the turns over.
 	taken bool
 	do    func(w *world, d *daemon)
+	// lasts is how long it is until undo; undo may be nil.
+	lasts time.Duration
+	undo  func(d *daemon)
 }
 
 var faults = []fault{
-	{"tables grow", false, func(w *world, _ *daemon) {
+	{name: "tables grow", do: func(w *world, _ *daemon) {
 		if err := w.grow(); err != nil {
 			w.Error(err)
 		}
 	}},
-	{"server restarts", false, func(w *world, _ *daemon) {
+	{name: "server restarts", do: func(w *world, _ *daemon) {
 		if err := w.pg.Restart(); err != nil {
 			w.Error(err)
 		}
 	}},
-	{"killed", true, func(_ *world, d *daemon) {
-		d.fail()
-		d.kill()
-		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
-		d.start()
-	}},
-	{"connections cut", false, func(_ *world, d *daemon) {
-		d.proxy.setCut(true)
-		time.Sleep(500 * time.Millisecond)
-		d.proxy.setCut(false)
-	}},
-	{"frozen", true, func(_ *world, d *daemon) {
-		d.fail()
-		d.signal(syscall.SIGSTOP)
-		time.Sleep(10 * time.Second)
-		d.signal(syscall.SIGCONT)
-		d.up()
-	}},
-	{"connections slow", false, func(_ *world, d *daemon) {
-		d.proxy.delay.Store(int64(50 * time.Millisecond))
-		time.Sleep(2 * time.Second)
-		d.proxy.delay.Store(0)
-	}},
+	{name: "killed", taken: true, do: func(_ *world, d *daemon) { d.fail(); d.kill() },
+		lasts: time.Second, undo: func(d *daemon) { d.start() }},
+	{name: "connections cut", do: func(_ *world, d *daemon) { d.proxy.setCut(true) },
+		lasts: 500 * time.Millisecond, undo: func(d *daemon) { d.proxy.setCut(false) }},
+	{name: "frozen", taken: true, do: func(_ *world, d *daemon) { d.fail(); d.signal(syscall.SIGSTOP) },
+		lasts: 10 * time.Second, undo: func(d *daemon) { d.signal(syscall.SIGCONT); d.up() }},
+	{name: "connections slow", do: func(_ *world, d *daemon) { d.proxy.delay.Store(int64(50 * time.Millisecond)) },
+		lasts: 2 * time.Second, undo: func(d *daemon) { d.proxy.delay.Store(0) }},
 }
 
 // failUntil lets one fault after the other happen until the turns are there.
@@ -98,6 +86,10 @@ func (w *world) failUntil(asked <-chan []*turn) []*turn {
 		}
 		w.Logf("%s %s %s", time.Now().Format("05.000"), f.name, d.addr)
 		f.do(w, d)
+		if f.undo != nil {
+			takes(f.lasts)
+			f.undo(d)
+		}
 	}
 }
 
@@ -215,16 +207,16 @@ func (w *world) checkAnswer(t *turn) {
 
 // get asks until a daemon answers.
 func (w *world) get(path string) (status int, text string) {
-	for range 100 {
+	testtime.Comes(func() bool {
 		ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+		defer cancel()
 		s, b, err := w.any().do(ctx, "GET", path, "")
-		cancel()
 		if status, text = s, string(b); err == nil && status < http.StatusInternalServerError {
-			break
+			return true
 		}
 		text = cmp.Or(text, fmt.Sprint(err))
-		time.Sleep(100 * time.Millisecond)
-	}
+		return false
+	})
 	return status, text
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -52,14 +51,13 @@ var writerRegister = register{
 				delete(has, number)
 				return -turn, func() (out any, err error) {
 					r := run(turn)
-					for range 200 { // it may be done again: then the turn is gone
-						err = s.Finish(s.Fenced(ctx, r.Turn, 1), sc, store.Turn{Run: r})
-						if err == nil || errors.Is(err, store.ErrFenced) {
-							return true, nil
+					return true, again(func() error { // then the turn is gone
+						err := s.Finish(s.Fenced(ctx, r.Turn, 1), sc, store.Turn{Run: r})
+						if errors.Is(err, store.ErrFenced) {
+							return nil
 						}
-						time.Sleep(10 * time.Millisecond)
-					}
-					return true, err
+						return err
+					})
 				}
 			}
 			turn := 1 + number*stepsOfClient + step

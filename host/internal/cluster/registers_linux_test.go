@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A register is something that daemons decide together. A round makes one, and says what
@@ -117,13 +118,7 @@ var registers = []register{
 				if request := has[number]; request > 0 {
 					delete(has, number)
 					return -request, func() (out any, err error) {
-						for range 200 { // it may be done again
-							if err = s.EndRequest(ctx, id(request)); err == nil {
-								break
-							}
-							time.Sleep(10 * time.Millisecond)
-						}
-						return true, err
+						return true, again(func() error { return s.EndRequest(ctx, id(request)) })
 					}
 				}
 				request := 1 + number*stepsOfClient + step
@@ -159,9 +154,7 @@ const longest = 8 * time.Second
 // TestRegisters holds what clients saw of registers, over connections that are cut, to
 // what one register would do that they use one after the other.
 func TestRegisters(t *testing.T) {
-	if _, err := pgtest.Installed(); err != nil {
-		t.Skip(err)
-	}
+	needServer(t)
 	url, stop, err := pgtest.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +190,7 @@ func TestRegisters(t *testing.T) {
 			}
 			p := proxies[rand.IntN(len(proxies))]
 			p.setCut(true)
-			time.Sleep(20 * time.Millisecond)
+			takes(20 * time.Millisecond)
 			p.setCut(false)
 		}
 	})
@@ -218,7 +211,7 @@ func TestRegisters(t *testing.T) {
 						n := rounds.Add(1)
 						began := time.Now()
 						history := r.play(t, stores, fmt.Sprint(r.name, n))
-						if time.Since(began) > longest {
+						if time.Since(began) > longest { // the store's own clock decides, which no test can stop
 							continue
 						}
 						operations.Add(int64(len(history)))
@@ -239,41 +232,43 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
+// again does what may be done again until it succeeds.
+func again(do func() error) (err error) {
+	testtime.Comes(func() bool { err = do(); return err == nil })
+	return err
+}
+
 // play lets clients use a register, and returns what they saw.
 func (r register) play(t *testing.T, stores []*store.Store, name string) (history []porcupine.Operation) {
 	ctx := t.Context()
 	var c client
-	var err error
-	for range 200 {
-		if c, err = r.round(ctx, stores[0], name); err == nil {
-			break
+	if err := again(func() (err error) {
+		if c, err = r.round(ctx, stores[0], name); err != nil {
+			name += "'" // whether that is there is not known
 		}
-		time.Sleep(10 * time.Millisecond)
-		name += "'" // whether that is there is not known
-	}
-	if err != nil {
+		return err
+	}); err != nil {
 		t.Error(err)
 		return nil
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	began := time.Now()
+	var order atomic.Int64 // of calls and returns
 	for number := range clients {
 		s := stores[number%len(stores)]
 		all.Go(func() {
 			for step := range stepsOfClient {
 				in, do := c(ctx, s, number, step)
-				o := porcupine.Operation{ClientId: number, Input: in, Call: int64(time.Since(began))}
+				o := porcupine.Operation{ClientId: number, Input: in, Call: order.Add(1)}
 				var err error
 				o.Output, err = do()
-				if o.Return = int64(time.Since(began)); err != nil {
+				if o.Return = order.Add(1); err != nil {
 					o.Output, o.Return = unknown{}, math.MaxInt64
 				}
 				mu.Lock()
 				history = append(history, o)
 				mu.Unlock()
 				if err != nil {
-					time.Sleep(20 * time.Millisecond)
 					return // what may have happened at any time makes the check long
 				}
 			}

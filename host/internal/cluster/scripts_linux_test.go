@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // Scripts of a daemon that is killed, and of one that is frozen for long, come to their end
@@ -33,32 +34,26 @@ try { await tools.effects__once({id}); out.push(id) } catch (e) { if (e.code != 
 		}
 		clients.Go(func() { _, _, _ = w.daemons[n%3].do(t.Context(), "POST", "/api/scripts", string(body)) }) // the daemon may be killed
 	}
-	for end := time.Now().Add(30 * time.Second); w.effects.happened("s0-5")+w.effects.happened("s1-5") < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("they do not begin")
-		}
-	}
+	testtime.Until(t, "the scripts begin", func() bool { return w.effects.happened("s0-5")+w.effects.happened("s1-5") >= 2 })
 	w.daemons[0].kill()
 	w.daemons[1].signal(syscall.SIGSTOP)
-	time.Sleep(6 * time.Second)
+	takes(6 * time.Second)
 	w.daemons[1].signal(syscall.SIGCONT)
 	w.daemons[0].start()
-	read, ended := 0, 0
-	for end := time.Now().Add(2 * time.Minute); ended < scripts; time.Sleep(200 * time.Millisecond) {
+	read := 0
+	testtime.Until(t, "the scripts end", func() bool {
 		var list api.ScriptList
 		if _, text, err := w.daemons[2].do(t.Context(), "GET", "/api/scripts", ""); err != nil || json.Unmarshal(text, &list) != nil {
 			t.Fatalf("%s %v", text, err)
 		}
-		ended = 0
+		ended := 0
 		for _, s := range list.Scripts {
 			if s.State != "running" {
 				ended++
 			}
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%+v", list)
-		}
-	}
+		return ended == scripts
+	})
 	clients.Wait()
 	var list api.ScriptList
 	_, text, err := w.daemons[1].do(t.Context(), "GET", "/api/scripts", "")

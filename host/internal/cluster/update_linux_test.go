@@ -27,12 +27,12 @@ func TestUpdate(t *testing.T) {
 	}
 	for _, program := range programs[1:] {
 		for _, d := range w.daemons {
-			time.Sleep(time.Second)
+			takes(time.Second)
 			d.replace(program)
 		}
 		t.Logf("%s all daemons are %s", time.Now().Format("05.000"), program)
 	}
-	time.Sleep(time.Second)
+	takes(time.Second)
 	replaced.Store(true)
 	turns := <-asked
 	w.check(turns)
@@ -47,7 +47,7 @@ func TestUpdate(t *testing.T) {
 func (d *daemon) replace(program string) {
 	d.Helper()
 	d.signal(syscall.SIGTERM)
-	time.Sleep(500 * time.Millisecond) // until a load balancer looks
+	takes(500 * time.Millisecond) // until a load balancer looks
 	d.leaving.Store(true)
 	if err := d.process.Wait(); err != nil {
 		d.Errorf("%s: %v", d.program, err)

@@ -24,6 +24,8 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
+	"github.com/weirhost/weir/internal/testsize"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A world is daemons, their database, the model that they ask and the tools they call.
@@ -36,9 +38,7 @@ type world struct {
 
 func newWorld(t *testing.T, daemons int, programs ...string) *world {
 	t.Helper()
-	if _, err := pgtest.Installed(); err != nil {
-		t.Skip(err)
-	}
+	needServer(t)
 	if len(programs) == 0 {
 		programs = versions(t) // one daemon each in turn
 	}
@@ -61,6 +61,18 @@ func newWorld(t *testing.T, daemons int, programs ...string) *world {
 	return w
 }
 
+// needServer skips a test that is not asked for or has no database.
+func needServer(t *testing.T) {
+	t.Helper()
+	choice := os.Getenv("WEIR_TEST_POSTGRES")
+	if choice == "no" || choice == "" && !testsize.All() && os.Getenv("WEIR_CLUSTER_DAEMONS") == "" {
+		t.Skip("make test-all and make test-cluster run it")
+	}
+	if _, err := pgtest.Installed(); err != nil {
+		t.Skip(err)
+	}
+}
+
 // versions returns the programs to test, which may be several versions.
 func versions(t *testing.T) []string {
 	t.Helper()
@@ -73,6 +85,10 @@ func versions(t *testing.T) []string {
 	}
 	return []string{program}
 }
+
+// takes is how long a tool, a model, a network or a fault takes in this world: daemons must
+// be killed in the middle of calls, not between them. Nothing waits for anything here.
+func takes(d time.Duration) { time.Sleep(d) }
 
 // effects are what the tools did: how often the call with an id happened.
 type effects struct {
@@ -94,11 +110,11 @@ func (e *effects) handler() http.Handler {
 	s := mcp.NewServer(&mcp.Implementation{Name: "effects", Version: "1"}, nil)
 	for name, idempotent := range map[string]bool{"once": false, "again": true} {
 		mcp.AddTool(s, &mcp.Tool{Name: name, Description: "Has an effect.", Annotations: &mcp.ToolAnnotations{IdempotentHint: idempotent}}, func(_ context.Context, _ *mcp.CallToolRequest, a args) (*mcp.CallToolResult, any, error) {
-			time.Sleep(50 * time.Millisecond)
+			takes(50 * time.Millisecond)
 			e.mu.Lock()
 			e.seen[a.ID]++
 			e.mu.Unlock()
-			time.Sleep(50 * time.Millisecond)
+			takes(50 * time.Millisecond)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "effect of " + a.ID}}}, nil, nil
 		})
 	}
@@ -139,7 +155,7 @@ func reply(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(w, "data: %s\n\n", b)
 		w.(http.Flusher).Flush()
-		time.Sleep(30 * time.Millisecond)
+		takes(30 * time.Millisecond)
 	}
 	if results < callsOfTurn {
 		name := "effects__once"
@@ -225,11 +241,9 @@ func (d *daemon) start() {
 	if err := d.process.Start(); err != nil {
 		d.Fatal(err)
 	}
-	for began := time.Now(); !d.ready(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > 5*time.Minute {
-			said, _ := os.ReadFile(log.Name())
-			d.Fatalf("the daemon is not ready:\n%s", said)
-		}
+	if !testtime.Comes(d.ready) {
+		said, _ := os.ReadFile(log.Name())
+		d.Fatalf("the daemon is not ready:\n%s", said)
 	}
 	if d.token == "" { // clients read it later
 		token, err := os.ReadFile(filepath.Join(d.dir, "data", "token"))
@@ -369,7 +383,7 @@ func (p *proxy) forward(from net.Conn) {
 		b := make([]byte, 32<<10)
 		for {
 			n, err := from.Read(b)
-			time.Sleep(time.Duration(p.delay.Load()))
+			takes(time.Duration(p.delay.Load()))
 			if n > 0 {
 				if _, err := to.Write(b[:n]); err != nil {
 					return
