@@ -16,6 +16,14 @@ const Variable = "WEIR_TEST"
 // All reports whether everything is asked for.
 func All() bool { return os.Getenv(Variable) == "all" }
 
+// Only skips a test unless everything is asked for.
+func Only(tb testing.TB) {
+	tb.Helper()
+	if !All() {
+		tb.Skip("it is run by make test-all, or with " + Variable + "=all")
+	}
+}
+
 // Of returns all if everything is asked for, few otherwise.
 func Of(few, all int) int {
 	if All() {

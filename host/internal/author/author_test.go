@@ -22,16 +22,21 @@ import (
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/plugintest"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TestTemplates: what `weir plugin new` makes builds without a network, and its
-// cases hold, for every language and template.
+// cases hold, for every language and template. Everyday that is so for the languages that
+// need no other compiler.
 func TestTemplates(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	all := t.TempDir()
 	var typed []string
 	for _, l := range author.Languages() {
+		if !testsize.All() && l.Name != "go" && l.Name != "js" {
+			continue
+		}
 		for _, template := range l.Templates {
 			t.Run(l.Name+"/"+template, func(t *testing.T) {
 				need(t, l)
@@ -353,6 +358,7 @@ func TestSourceMaps(t *testing.T) {
 
 // TestCargo: a folder with a Cargo.toml is built by cargo, which finds what it depends on.
 func TestCargo(t *testing.T) {
+	testsize.Only(t)
 	l, _ := author.Named("rust")
 	need(t, l)
 	compiler, _, _ := toolchain.Rustc()

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSDKs asks every SDK for everything in the vectors.
+// TestSDKs asks every SDK for everything in the vectors; where everything is tested, on both
+// engines.
 func TestSDKs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(serve))
 	t.Cleanup(server.Close)
@@ -43,7 +45,7 @@ func TestSDKs(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.build(t, filepath.Join(root, l.source), filepath.Join(dir, "conform", "conform.wasm"))
-			for _, engine := range []string{host.EngineWazero, host.EngineExtism} {
+			for _, engine := range []string{host.EngineWazero, host.EngineExtism}[:testsize.Of(1, 2)] {
 				t.Run(engine, func(t *testing.T) {
 					hosts := &hosts{t: t, dir: dir, engine: engine, open: map[settings]*opened{}}
 					for _, v := range vectors {

@@ -38,8 +38,8 @@ var wasiLibc = []string{"--target=wasm32-wasi", "--sysroot=/usr", "-mexec-model=
 // clang builds with every warning as an error.
 func clang(flags ...string) builder {
 	return func(t *testing.T, source, out string) {
-		run(t, source, guesttest.Need(t, guesttest.Clang), append(slices.Clone(flags),
-			"-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", out, filepath.Base(source))...)
+		run(t, source, out, guesttest.Need(t, guesttest.Clang), append(slices.Clone(flags),
+			"-Os", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-all", "-o", output, filepath.Base(source))...)
 	}
 }
 
@@ -55,16 +55,16 @@ func rustc(flags ...string) builder {
 			args[i] = "wasm32-wasip1"
 		}
 		t.Setenv("RUSTC_BOOTSTRAP", "1")
-		run(t, source, compiler, append(args, "--edition", "2021", "--crate-type", "cdylib",
-			"-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", out, filepath.Base(source))...)
+		run(t, source, out, compiler, append(args, "--edition", "2021", "--crate-type", "cdylib",
+			"-C", "opt-level=s", "-C", "lto", "-C", "panic=abort", "-C", "strip=symbols", "-D", "warnings", "-o", output, filepath.Base(source))...)
 	}
 }
 
 // asc builds with what npm has put beside the SDK; sdk is where the source sees it.
 func asc(sdk string) builder {
 	return func(t *testing.T, source, out string) {
-		run(t, source, guesttest.Need(t, guesttest.Asc),
-			filepath.Base(source), "--outFile", out, "-Os", "--runtime", "stub", "--use", "abort="+sdk+"/stop")
+		run(t, source, out, guesttest.Need(t, guesttest.Asc),
+			filepath.Base(source), "--outFile", output, "-Os", "--runtime", "stub", "--use", "abort="+sdk+"/stop")
 	}
 }
 
@@ -87,12 +87,35 @@ func script(t *testing.T, source, out string) {
 	}
 }
 
-// run runs a compiler beside the source.
-func run(t *testing.T, source, name string, args ...string) {
+// run runs a compiler beside the source, unless that was done before. The argument output
+// stands for the file to make.
+func run(t *testing.T, source, out, name string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = filepath.Dir(source)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, text)
+	compiler, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := append([]string{compiler, filepath.Dir(source)}, args...)
+	for _, sdk := range []string{"c", "rust", "assemblyscript"} {
+		inputs = append(inputs, filepath.Join(guesttest.Root(t), "sdk", sdk))
+	}
+	made := guesttest.Made(t, func(made string) {
+		args := slices.Clone(args)
+		args[slices.Index(args, output)] = made
+		cmd := exec.Command(compiler, args...)
+		cmd.Dir = filepath.Dir(source)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, text)
+		}
+	}, inputs...)
+	wasm, err := os.ReadFile(made)
+	if err == nil {
+		err = os.WriteFile(out, wasm, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
+
+// output stands for the file to make among the arguments of a compiler.
+const output = "OUTPUT.wasm"

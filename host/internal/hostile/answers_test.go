@@ -69,7 +69,10 @@ func answerBombs() map[string]answerBomb {
 // this process, and at most five times where its worker decodes it.
 func TestAnswersThatCostMuch(t *testing.T) {
 	for isolation, most := range map[host.Isolation]uint64{host.OwnProcess: 5, host.Inline: 10} {
-		t.Run(string(isolation), func(t *testing.T) { costlyAnswers(t, isolation, most) })
+		t.Run(string(isolation), func(t *testing.T) {
+			inlineToo(t, isolation)
+			costlyAnswers(t, isolation, most)
+		})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,12 +31,13 @@ func TestAnIntruderInAWritableFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := 8
+	rounds := testsize.Of(3, 8)
 	if thorough {
 		rounds = 60
 	}
 	for _, isolation := range []host.Isolation{host.OwnProcess, host.Inline} {
 		t.Run(string(isolation), func(t *testing.T) {
+			inlineToo(t, isolation)
 			top := t.TempDir()
 			in := func(name string) string { return filepath.Join(top, "work", name) }
 			secret := strings.Repeat("SECRET ", 700)[:4321]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -135,6 +136,7 @@ func TestBombs(t *testing.T) {
 			continue
 		}
 		t.Run(string(isolation), func(t *testing.T) {
+			inlineToo(t, isolation)
 			f := newField(t, isolation)
 			f.Warm(t.Context(), func(name string, _ time.Duration, err error) {
 				if err != nil {
@@ -204,6 +206,15 @@ func together[T any](list []T, at int, f func(T)) {
 		})
 	}
 	wg.Wait()
+}
+
+// inlineToo skips a test of guests in this process, unless everything is tested: weir runs
+// them in others, except where the system has no way to.
+func inlineToo(t *testing.T, isolation host.Isolation) {
+	t.Helper()
+	if isolation == host.Inline && host.CanIsolate() {
+		testsize.Only(t)
+	}
 }
 
 // figures prints what docs/security.md quotes.

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/internal/testsize"
 )
 
 // desk is what a tool finds in front of it, as far as it needs anything: its
@@ -139,7 +140,7 @@ func tools() map[string][]string {
 }
 
 // TestTools calls shipped tools in a renewed instance, each time with other
-// arguments, and in new ones. Two suffice where others are waited for; all take
+// arguments, and in new ones. One suffices where others are waited for; all take
 // minutes to compile, see make test-instrument.
 func TestTools(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(guesttest.Root(t), "plugins", "*", "plugin.toml"))
@@ -152,7 +153,7 @@ func TestTools(t *testing.T) {
 	}
 	defer cache.Close(context.Background())
 	for name, inputs := range tools() {
-		if name == "calculator" || name == "text_diff" || os.Getenv("WEIR_INSTRUMENT") == "long" {
+		if name == "calculator" || name == "text_diff" && testsize.All() || os.Getenv("WEIR_INSTRUMENT") == "long" {
 			t.Run(name, func(t *testing.T) { sameTool(t, cache, name, inputs) })
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/msg"
 	w "github.com/weirhost/weir/host/internal/wasmtest"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -118,6 +119,7 @@ func (echoSender) Do(_ context.Context, r egress.Request) (egress.Response, *too
 
 // Both engines give the same results for a Go guest.
 func TestEnginesOnAGoGuest(t *testing.T) {
+	testsize.Only(t)
 	p := newPair(t, Plugin{Name: "guest", Wasm: goGuest})
 	granted, _ := folders(t)
 	ro := Grant{Mounts: []jail.Mount{{Guest: "/workspace", Host: granted}}}
@@ -294,6 +296,7 @@ func nap(d time.Duration) part {
 
 // Both engines give the same numbers for random programs that use the kernel.
 func TestEnginesOnTheKernel(t *testing.T) {
+	testsize.Only(t)
 	p := newPair(t, Plugin{Name: "guest", Wasm: goGuest})
 	rapid.Check(t, func(rt *rapid.T) {
 		program := rapid.SliceOfN(rapid.Byte(), 0, 90).Draw(rt, "program")
@@ -305,6 +308,7 @@ func TestEnginesOnTheKernel(t *testing.T) {
 
 // TestEnginesOnShippedTools calls the tools that ship.
 func TestEnginesOnShippedTools(t *testing.T) {
+	testsize.Only(t)
 	work := t.TempDir()
 	if err := os.WriteFile(filepath.Join(work, "notes.md"), []byte("# Weirs\n\nA weir holds a river back.\nIt lets a part through.\n"), 0o644); err != nil {
 		t.Fatal(err)
