@@ -211,6 +211,9 @@ func (r *run) parse() (phase, error) {
 		return r.correct(), nil
 	case r.owesCall() && r.ending.final == "" && r.mayCorrect():
 		return r.insistOnCall(), nil
+	case p.empty() && p.finish == FinishLength && r.ending.final == "": // it would be cut again
+		r.ending.reason = ReasonLength
+		return r.accept(""), nil
 	case p.empty() && r.ending.final == "":
 		r.handleEmpty()
 		return phaseAsk, nil
