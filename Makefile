@@ -115,10 +115,40 @@ SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounde
 # What one goroutine computes for long, in packages that are watched otherwise.
 LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
 
+# What make test watches with the race detector: packages whose goroutines share something,
+# and of four large ones the tests in which they do. make test-all watches all but ALONE.
+RACED = $(addprefix ./agent,/. /model/internal/wire) ./host/approval ./host/archive \
+  $(addprefix ./host/daemon/,access approvals client httpjson lease mcpserver openai pulse resume session settings setup sse telemetry turns usage) \
+  $(addprefix ./host/internal/,app cancelscope catalog chat cpusched history jail lockfile/... mcpclient memory modindex otlp quarantine runner sched shmring snapshot sqlite toolfind upstream watch worker)
+SHARED_HOST    = ^Test(Swap|Concurrent|WhoSaysHowMany|Reload|Watch|Storm|Closed|CloseWhile|Isolation|Servers?List|DeadServers|Briefs|Ingest)
+SHARED_DAEMON  = ^Test(Resume$$|ATurnEnds|EndATurn|SeveralConnections|JoinARunning|Drain|APanic|ApprovalsOfOneRound|ApprovalEnds|CardAnswered|Pulse|MCPStream|MCPDrain|DeleteWhile|AMatchThatIsBusy|ReloadTakes|TasksAreRequests|Changes|FiftyWrites)
+SHARED_SCRIPT  = ^Test(Run$$|Cancel|CallsThatNobodyAwaits|DecidedAndNotYetRunning|CrashesAtAStop|Patience|RunTime)
+SHARED_SANDBOX = Spare|Thread|Calls|Stop|Recycle
+
 # What a contributor runs after a change; test-all has the rest.
 .PHONY: test
 test: plugins languages ## run the tests, with the race detector where goroutines share something (8 minutes on two cores)
-	@$(MAKE) --no-print-directory -j2 test-watched test-unwatched
+	@$(MAKE) --no-print-directory -j2 test-raced test-plain
+
+.PHONY: test-raced
+test-raced:
+ifneq ($(RACE),)
+	$(GO) test -vet=off $(RACE) -skip '$(SIZES)|$(LAWS)' -timeout 15m $(RACED)
+	$(GO) test -vet=off $(RACE) -run '$(SHARED_DAEMON)' -timeout 15m ./host/daemon
+	$(GO) test -vet=off $(RACE) -run '$(SHARED_HOST)' -timeout 15m ./host
+	$(GO) test -vet=off $(RACE) -run '$(SHARED_SCRIPT)' -timeout 15m ./host/script
+	$(GO) test -vet=off $(RACE) -run '$(SHARED_SANDBOX)' -timeout 15m ./host/internal/sandbox
+endif
+
+.PHONY: test-plain
+test-plain: build/go.work
+	GOWORK=$(abspath $<) $(PLAIN_GO) vet $(FLAGS) -tags clients ./... ./host/bench/...
+ifeq ($(RACE),)
+	$(PLAIN_GO) test $(FLAGS) -vet=off -skip '$(PLAIN)' -timeout 15m ./...
+else
+	$(PLAIN_GO) test $(FLAGS) -vet=off -skip '$(PLAIN)' -timeout 15m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACED))")
+	$(PLAIN_GO) test $(FLAGS) -vet=off -run '$(LAWS)' -timeout 15m ./agent
+endif
 
 # Two at a time: what waits for disks and processes leaves the processor to others. The
 # page and the hostile plugins come alone: a browser on a busy machine draws late.

@@ -553,6 +553,33 @@ func checkAlone(t *testing.T, files []file) {
 		startNothing(t, pattern, code)
 	}
 	unwatchedTests(t, files)
+	for variable, pkg := range map[string]string{"SHARED_HOST": "host", "SHARED_DAEMON": "host/daemon", "SHARED_SCRIPT": "host/script", "SHARED_SANDBOX": "host/internal/sandbox"} {
+		sharedTests(t, variable, pkg, files)
+	}
+}
+
+// sharedTests checks that each alternative in a pattern of the tests that make test watches
+// is in the name of a test of the package.
+func sharedTests(t *testing.T, variable, pkg string, files []file) {
+	t.Helper()
+	var tests []string
+	for _, f := range files {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test && f.pkg == pkg && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
+				tests = append(tests, fn.Name.Name)
+			}
+		}
+	}
+	pattern := strings.ReplaceAll(strings.Join(listed(t, variable), " "), "$$", "$")
+	head, names, grouped := strings.Cut(strings.TrimSuffix(pattern, ")"), "(")
+	if !grouped {
+		head, names = "", pattern
+	}
+	for name := range strings.SplitSeq(names, "|") {
+		if re := regexp.MustCompile(head + name); !slices.ContainsFunc(tests, re.MatchString) {
+			t.Errorf("%s of the Makefile has %s, and no test of %s has such a name", variable, name, pkg)
+		}
+	}
 }
 
 // unwatchedTests checks that the tests that the Makefile names for a run without the race
@@ -590,7 +617,7 @@ func listed(t *testing.T, variable string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^` + variable + ` = (.+)$`).FindSubmatch(makefile)
+	line := regexp.MustCompile(`(?m)^` + variable + ` *= (.+)$`).FindSubmatch(makefile)
 	if line == nil {
 		t.Fatalf("the Makefile has no line %s = …", variable)
 	}
