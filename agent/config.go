@@ -57,8 +57,12 @@ type Config struct {
 	// by the model's window; 0 or negative: 4,000; 1 to 999: 1,000.
 	MaxToolResultLength *int
 
-	// Mode is how tools are called. Empty: ModeAuto.
+	// Mode is how tools are called; a turn never overrules ModePrompt and ModeNative. Empty:
+	// ModeAuto.
 	Mode Mode
+	// NativeTools says, for ModeAuto, whether a try has shown that the model's own tool
+	// calling works. It is read where the model does not say; nil: nothing was tried.
+	NativeTools *bool
 	// Locale is the language of everything the agent writes to the model.
 	// Empty: that of the question.
 	Locale tool.Locale
@@ -93,7 +97,7 @@ type Config struct {
 	// Parallel bounds the calls that run at once. 0: 4; negative: one at a time.
 	Parallel int
 	// MaxCorrections bounds how often a malformed call or an empty reply is
-	// sent back in one turn. 0: 3; negative: never.
+	// sent back in one turn, an empty reply once. 0: 3; negative: never.
 	MaxCorrections int
 	// TokenBudget bounds prompt and completion tokens of one turn together. 0
 	// or negative: no bound.

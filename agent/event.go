@@ -70,7 +70,8 @@ type MalformedCall struct {
 	Note      string
 }
 
-// ModeSwitched says that tool calling changed between native and prompt.
+// ModeSwitched says that tool calling changed between native and prompt, for the rest of
+// the turn.
 type ModeSwitched struct {
 	From, To Mode
 	Why      string
@@ -81,6 +82,9 @@ type ModeSwitched struct {
 type ModelRepeated struct {
 	Err  error // a *ModelError, as a rule
 	Wait time.Duration
+	// Without are tools whose descriptions the provider refuses. The rest of the turn goes
+	// on without them.
+	Without []string
 }
 
 // PlanReady has the steps of the model's plan.

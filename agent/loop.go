@@ -211,12 +211,8 @@ func (r *run) parse() (phase, error) {
 		return r.correct(), nil
 	case r.owesCall() && r.ending.final == "" && r.mayCorrect():
 		return r.insistOnCall(), nil
-	case p.empty() && p.finish == FinishLength && r.ending.final == "": // it would be cut again
-		r.ending.reason = ReasonLength
-		return r.accept(""), nil
 	case p.empty() && r.ending.final == "":
-		r.handleEmpty()
-		return phaseAsk, nil
+		return r.handleEmpty(), nil
 	case (len(p.late) > 0 || p.isSilent()) && !r.ending.insisted: // the last one, and no answer
 		if r.ending.insisted = true; len(p.late) > 0 {
 			return r.refuseLate(), nil
@@ -271,10 +267,7 @@ func (r *run) handleError(err error) (phase, error) {
 		return r.accept(r.draft.text), r.ctx.Err()
 	}
 	if p.empty() && r.ctx.Err() == nil {
-		if r.mode == ModeNative && r.dropChoice(err) {
-			return phaseAsk, nil
-		}
-		if r.mode == ModeNative && r.countNativeFailure(err) {
+		if r.mode == ModeNative && (r.leaveOut(err) || r.dropChoice(err) || r.countNativeFailure(err)) {
 			return phaseAsk, nil
 		}
 		if IsModelCode(err, ModelWindow) && r.foldOldest(0, lastResults(r.msgs)) {
@@ -292,19 +285,7 @@ func (r *run) handleError(err error) (phase, error) {
 	if IsModelCode(err, ModelWindow) {
 		r.ending.reason = ReasonWindow
 	}
-	return phaseEnd, err
-}
-
-// handleEmpty handles an empty reply.
-func (r *run) handleEmpty() {
-	switch {
-	case r.mode == ModeNative:
-		r.countNativeFailure(errEmptyReply)
-	case r.mayCorrect():
-		r.add(note(prompt.For(r.locale).EmptyReply, r.turn, r.locale))
-	default:
-		r.endWith(ReasonNoAnswer, "")
-	}
+	return phaseEnd, r.explainRefusal(err)
 }
 
 // mayCorrect counts a correction and reports whether it is allowed.

@@ -250,14 +250,14 @@ func TestCorrections(t *testing.T) {
 			reason  agent.Reason
 			because string
 		}{
-			{agent.ModePrompt, replay.Text(""), "", agent.ReasonNoAnswer, "by prompt"},
-			{agent.ModeNative, replay.Text(""), "", agent.ReasonNoAnswer, "natively, and then by prompt"},
+			{agent.ModePrompt, replay.Text(" \n"), "", agent.ReasonNoAnswer, "by prompt"},
+			{agent.ModeNative, replay.Reply{Reasoning: "Let me think."}, "", agent.ReasonNoAnswer, "natively"},
 			{agent.ModePrompt, replay.Text("here"), "here", agent.ReasonAnswer, "an answer to the last request is one"},
 		} {
-			m := replay.New(replay.Text(""), replay.Text(" "), replay.Text("\n"), replay.Text(""), row.last, row.last, row.last, row.last)
+			m := replay.New(replay.Text(""), row.last)
 			turn, ev := must(t, config(func(c *agent.Config) { c.Mode = row.mode }), m, newBox().says("echo", "x"), nil, "go")
-			if turn.Answer != row.answer || turn.Reason != row.reason || len(of[agent.MalformedCall](ev)) != 0 {
-				t.Errorf("%s: answer %q, reason %s", row.because, turn.Answer, turn.Reason)
+			if turn.Answer != row.answer || turn.Reason != row.reason || len(of[agent.MalformedCall](ev)) != 0 || len(of[agent.ModeSwitched](ev)) != 0 || len(m.Requests()) != 2 {
+				t.Errorf("%s: answer %q, reason %s, %d requests", row.because, turn.Answer, turn.Reason, len(m.Requests()))
 			}
 		}
 	})

@@ -22,7 +22,8 @@ type Model interface {
 // A Describer is a Model that can say what it is. It is optional; without it
 // the window is unknown and tools are called by prompt.
 type Describer interface {
-	// Describe may ask the provider, within ctx.
+	// Describe may ask the provider, within ctx. An error comes with what is known without
+	// the answer.
 	Describe(ctx context.Context) (ModelInfo, error)
 }
 
@@ -214,6 +215,8 @@ type ModelError struct {
 	KeyEnv string
 	// Status is the HTTP status; 0: none was received.
 	Status int
+	// Tools are those whose descriptions the provider refuses; nil: it names none.
+	Tools []string
 	// RetryAfter is what the provider asked for; 0: nothing.
 	RetryAfter time.Duration
 	Err        error

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"reflect"
 	"strings"
@@ -131,6 +132,7 @@ func TestACallOfAToolThatWaits(t *testing.T) {
 func TestFallbackToPrompt(t *testing.T) {
 	refuse := replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "this model does not support tools"}}
 	garbage := replay.Reply{Err: &agent.ModelError{Code: agent.ModelGarbage, Model: "m", Msg: "not JSON"}}
+	schema := replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "JSON schema conversion failed"}}
 	empty := replay.Text("")
 	for _, c := range []struct {
 		name     string
@@ -140,7 +142,8 @@ func TestFallbackToPrompt(t *testing.T) {
 	}{
 		{"a refusal of tools switches at once", []replay.Reply{refuse}, true, 1},
 		{"garbage, twice", []replay.Reply{garbage, garbage}, true, 2},
-		{"an empty reply and garbage", []replay.Reply{empty, garbage}, true, 2},
+		{"an empty reply is no failure of calling", []replay.Reply{empty, garbage}, false, 3},
+		{"a refusal of a schema that names no tool", []replay.Reply{schema}, true, 1},
 		{"one empty reply may happen", []replay.Reply{empty}, false, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -172,6 +175,103 @@ func TestFallbackToPrompt(t *testing.T) {
 			t.Errorf("err %v", err)
 		}
 	})
+}
+
+// What the operator has set is not overruled: the turn fails with the provider's sentence
+// and with what to set.
+func TestNativeCallingThatIsSet(t *testing.T) {
+	bad := func(code agent.ModelCode, msg string) replay.Reply {
+		return replay.Reply{Err: &agent.ModelError{Code: code, Model: "ark", Msg: msg}}
+	}
+	for _, c := range []struct {
+		name   string
+		script []replay.Reply
+		says   []string
+		asked  int
+	}{
+		{"tools are refused", []replay.Reply{bad(agent.ModelBadRequest, "m does not support tools")}, []string{"m does not support tools", "native_tools = false in [models.ark]", `mode = "native"`}, 1},
+		{"a schema is refused", []replay.Reply{bad(agent.ModelBadRequest, "tools.function.parameters is not a valid schema")}, []string{"not a valid schema", "deny_tools"}, 1},
+		{"garbage, twice", []replay.Reply{bad(agent.ModelGarbage, "not JSON"), bad(agent.ModelGarbage, "not JSON")}, []string{"not JSON"}, 2},
+		{"an empty reply, twice", []replay.Reply{replay.Text(""), {Reasoning: "hm"}}, nil, 2},
+	} {
+		m := describing(replay.New(append(c.script, replay.Text("hello"))...), true)
+		turn, ev, err := ask(t, config(func(c *agent.Config) { c.Mode = agent.ModeNative }), m, newBox().says("echo", "hi"), nil, "go")
+		if (err == nil) != (c.says == nil) || turn.Answer != "" || len(of[agent.ModeSwitched](ev)) != 0 || len(m.Requests()) != c.asked {
+			t.Errorf("%s: %v, %q after %d requests", c.name, err, turn.Answer, len(m.Requests()))
+			continue
+		}
+		for _, want := range c.says {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q does not say %q", c.name, err, want)
+			}
+		}
+	}
+}
+
+// A tool whose description the provider refuses is left out of the rest of the turn, and
+// of no other.
+func TestToolsThatTheProviderRefuses(t *testing.T) {
+	refuse := func(names ...string) replay.Reply {
+		return replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "Invalid schema for function", Tools: names}}
+	}
+	offered := func(r agent.Request) (names []string) {
+		for _, s := range r.Tools {
+			names = append(names, s.Name)
+		}
+		return names
+	}
+	for _, mode := range []agent.Mode{agent.ModeAuto, agent.ModeNative} {
+		box := newBox().says("echo", "hi").says("odd", "x").says("worse", "y")
+		m := describing(replay.New(refuse("odd"), refuse("worse", "gone"), nativeCall("a", "odd", `{}`), replay.Text("done"), replay.Text("again")), true)
+		cfg := config(func(c *agent.Config) { c.Mode, c.Tools = mode, new(agent.ToolCache) })
+		turn, ev := must(t, cfg, m, box, nil, "go")
+		if got := offered(m.Requests()[2]); turn.Answer != "done" || len(got) != 1 || got[0] != "echo" || len(of[agent.ModeSwitched](ev)) != 0 {
+			t.Errorf("%s: %q, with %v", mode, turn.Answer, got)
+		}
+		if told := of[agent.ModelRepeated](ev); len(told) != 2 || !reflect.DeepEqual(told[1].Without, []string{"worse", "gone"}) || !strings.Contains(told[0].Err.Error(), "the turn goes on without odd") {
+			t.Errorf("%s: told %+v", mode, told)
+		}
+		if got := lastText(m, 3); len(box.called()) != 0 || !strings.Contains(got, "odd") {
+			t.Errorf("%s: called %v, told %s", mode, box.called(), got)
+		}
+		must(t, cfg, m, box, turn.Messages, "more")
+		if got := offered(m.Requests()[4]); len(got) != 3 {
+			t.Errorf("%s: the next turn has %v", mode, got)
+		}
+	}
+	t.Run("one that has to be called", func(t *testing.T) {
+		m := describing(replay.New(refuse("odd"), replay.Text("done")), true)
+		_, _, err := ask(t, config(func(c *agent.Config) { c.Mode, c.Choice = agent.ModeNative, agent.Choice{Must: true, Tool: "odd"} }), m, newBox().says("odd", "x"), nil, "go")
+		if err == nil && len(m.Requests()) > 1 && len(m.Requests()[1].Tools) == 0 {
+			t.Error("the turn went on without the tool that it had to call")
+		}
+	})
+	t.Run("without end", func(t *testing.T) {
+		box, script := newBox(), []replay.Reply{}
+		for i := range 20 {
+			box.says(fmt.Sprintf("t%d", i), "x")
+			script = append(script, refuse(fmt.Sprintf("t%d", i)))
+		}
+		m := describing(replay.New(append(script, replay.Text("done"))...), true)
+		_, _, err := ask(t, config(func(c *agent.Config) { c.Mode = agent.ModeNative }), m, box, nil, "go")
+		if err == nil || len(m.Requests()) > 10 {
+			t.Errorf("%v after %d requests", err, len(m.Requests()))
+		}
+	})
+}
+
+// With ModeAuto, what a try has shown decides where the model does not say.
+func TestNativeToolsThatATryHasShown(t *testing.T) {
+	for _, c := range []struct {
+		says, tried *bool
+		want        agent.Mode
+	}{{nil, new(true), agent.ModeNative}, {nil, new(false), agent.ModePrompt}, {new(false), new(true), agent.ModePrompt}, {new(true), new(false), agent.ModeNative}} {
+		m := replay.New(replay.Text("x")).Describing(agent.ModelInfo{NativeTools: c.says})
+		_, ev := must(t, config(func(cfg *agent.Config) { cfg.NativeTools = c.tried }), m, newBox().says("echo", "x"), nil, "go")
+		if got := of[agent.TurnStart](ev)[0].Mode; got != c.want {
+			t.Errorf("%+v: mode %s", c, got)
+		}
+	}
 }
 
 func TestACallThatLeaksIntoTheTextStillRuns(t *testing.T) {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// errEmptyReply is the failure of native calling if the reply is empty.
-var errEmptyReply = errors.New("the reply was empty")
 
 // A run is the state of one turn. One goroutine uses it; only the calls of a round
 // run in others.
@@ -71,6 +67,7 @@ type budget struct {
 	stats          Stats
 	sameCalls      map[string]int // by tool and arguments
 	nativeFailures int
+	refused        int // replies in which the provider refused tools by name
 }
 
 // draft is an answer that is being checked against the results.
@@ -90,6 +87,7 @@ type choiceState struct {
 type ending struct {
 	final    Reason // set: the next request is the last one
 	insisted bool   // that request had no answer and was repeated, once
+	empty    bool   // a reply was empty and the model was asked again, once
 	reason   Reason
 	answer   string
 }
@@ -309,39 +307,6 @@ func (r *run) correction(m parse.Malformed) string {
 		text += "\n" + prompt.For(r.locale).FindInstead
 	}
 	return text
-}
-
-// countNativeFailure counts a failure of native tool calling. It returns false if
-// the error is none. Otherwise the model is asked again, by prompt after the second
-// failure.
-func (r *run) countNativeFailure(err error) bool {
-	refused := IsModelCode(err, ModelBadRequest) && mentionsTools(err)
-	if !refused && !IsModelCode(err, ModelGarbage) && err != errEmptyReply {
-		return false
-	}
-	r.budget.nativeFailures++
-	if refused || r.budget.nativeFailures >= 2 {
-		r.switchToPrompt(err.Error())
-	}
-	return true
-}
-
-func mentionsTools(err error) bool {
-	s := strings.ToLower(err.Error())
-	if me, ok := errors.AsType[*ModelError](err); ok && me.Err != nil {
-		s += strings.ToLower(me.Err.Error())
-	}
-	return strings.Contains(s, "tool") || strings.Contains(s, "function")
-}
-
-// switchToPrompt continues in prompt mode. The stored messages are neutral; they
-// are rendered again.
-func (r *run) switchToPrompt(why string) {
-	r.emit(ModeSwitched{From: r.mode, To: ModePrompt, Why: why})
-	r.mode = ModePrompt
-	r.memory.tokens = nil
-	r.writeSystem()
-	r.emitTools()
 }
 
 // cancelUnanswered adds a result to every call that has none, because providers

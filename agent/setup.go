@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -141,14 +142,12 @@ func (s *setup) nativeTools() prompt.Native { return s.native.Native(s.prompt.Lo
 func (l *Loop) capabilities(ctx context.Context) (ModelInfo, Mode) {
 	var info ModelInfo
 	if d, ok := As[Describer](l.model); ok {
-		if got, err := d.Describe(ctx); err == nil {
-			info = got
-		}
+		info, _ = d.Describe(ctx) // what is known, whatever the server said
 	}
 	mode := l.cfg.Mode
 	if mode == ModeAuto {
 		mode = ModePrompt
-		if info.NativeTools != nil && *info.NativeTools {
+		if works := cmp.Or(info.NativeTools, l.cfg.NativeTools); works != nil && *works {
 			mode = ModeNative
 		}
 	}

@@ -107,8 +107,7 @@ func (c *chat) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.End()
 	}
 	if err != nil {
-		end.Error = asProblem(err).In(params.Language(r))
-		emit(api.EventError, end.Error)
+		emit(api.EventError, asProblem(err).In(params.Language(r)))
 	}
 	emit(api.EventEnd, end)
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
 
@@ -100,9 +101,9 @@ func options(cfg Config) []option.RequestOption {
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		peer := m.peer
+		peer, tools := m.peer, toolschema.Anthropic().Declare(r.Tools, r.Locale)
 		about, _ := m.look(ctx) // after a failure the question itself fails, with a better message
-		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, about) }, yield)
+		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, tools, about) }, tools.Deliver(yield))
 	}
 }
 

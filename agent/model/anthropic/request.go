@@ -10,25 +10,26 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // body makes the request's body for a model of which so much is known; bare
 // leaves thinking out.
-func (m *Model) body(r agent.Request, about shown, bare bool) wire.Body {
-	p := sdk.MessageNewParams{Model: m.cfg.Model, MaxTokens: int64(about.maxTokens()), Messages: messagesOf(r), StopSequences: r.Stop}
+func (m *Model) body(r agent.Request, tools toolschema.Tools, about shown, bare bool) wire.Body {
+	p := sdk.MessageNewParams{Model: m.cfg.Model, MaxTokens: int64(about.maxTokens()), Messages: messagesOf(r, tools), StopSequences: r.Stop}
 	if r.MaxTokens > 0 {
 		p.MaxTokens = int64(r.MaxTokens)
 	}
 	if strings.TrimSpace(r.System) != "" {
 		p.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
-	for _, s := range r.Tools {
-		p.Tools = append(p.Tools, toolOf(s, r.Locale))
+	for _, d := range tools.List {
+		p.Tools = append(p.Tools, toolOf(d))
 	}
 	if len(r.Tools) > 0 {
-		p.ToolChoice = choiceOf(r)
+		p.ToolChoice = choiceOf(r, tools)
 	}
 	mark(p.Messages)
 	extra := map[string]any{"stream": true}
@@ -69,7 +70,7 @@ func addOptions(r agent.Request, about shown, body map[string]any) {
 	}
 }
 
-func choiceOf(r agent.Request) (c sdk.ToolChoiceUnionParam) {
+func choiceOf(r agent.Request, tools toolschema.Tools) (c sdk.ToolChoiceUnionParam) {
 	one := param.Opt[bool]{}
 	if r.OneCall {
 		one = param.NewOpt(true)
@@ -78,7 +79,7 @@ func choiceOf(r agent.Request) (c sdk.ToolChoiceUnionParam) {
 	case r.NoCalls:
 		c.OfNone = &sdk.ToolChoiceNoneParam{}
 	case r.Choice.Must && r.Choice.Tool != "":
-		c.OfTool = &sdk.ToolChoiceToolParam{Name: r.Choice.Tool, DisableParallelToolUse: one}
+		c.OfTool = &sdk.ToolChoiceToolParam{Name: tools.Name(r.Choice.Tool), DisableParallelToolUse: one}
 	case r.Choice.Must:
 		c.OfAny = &sdk.ToolChoiceAnyParam{DisableParallelToolUse: one}
 	case r.OneCall:
@@ -107,7 +108,7 @@ func mark(msgs []sdk.MessageParam) {
 
 // messagesOf joins what the API wants in one message: the results of a round
 // and what is said with them.
-func messagesOf(r agent.Request) []sdk.MessageParam {
+func messagesOf(r agent.Request, tools toolschema.Tools) []sdk.MessageParam {
 	var out []sdk.MessageParam
 	add := func(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
 		if last := len(out) - 1; last >= 0 && out[last].Role == role {
@@ -121,7 +122,7 @@ func messagesOf(r agent.Request) []sdk.MessageParam {
 		case "tool":
 			add(sdk.MessageParamRoleUser, resultOf(c))
 		case "assistant":
-			add(sdk.MessageParamRoleAssistant, replyOf(c)...)
+			add(sdk.MessageParamRoleAssistant, replyOf(c, tools)...)
 		default:
 			add(sdk.MessageParamRoleUser, textOf(c.Text)...)
 		}
@@ -147,12 +148,13 @@ func resultOf(c agent.ChatMessage) sdk.ContentBlockParamUnion {
 
 // replyOf gives a reply back as it came, where it is known and its calls are
 // still those, and else as text and calls.
-func replyOf(c agent.ChatMessage) []sdk.ContentBlockParamUnion {
+func replyOf(c agent.ChatMessage, tools toolschema.Tools) []sdk.ContentBlockParamUnion {
 	if blocks := unseal(c.Sealed); blocks != nil && sameCalls(blocks, c.Calls) {
 		return blocks
 	}
 	out := textOf(c.Text)
 	for _, call := range c.Calls {
+		call = tools.Sent(call)
 		out = append(out, sdk.ContentBlockParamUnion{OfToolUse: &sdk.ToolUseBlockParam{ID: call.ID, Name: call.Tool, Input: objectOf(call.Args)}})
 	}
 	return out
@@ -180,12 +182,8 @@ func objectOf(args json.RawMessage) json.RawMessage {
 
 // toolOf hands the schema on as it is written: a map would lose the order of
 // its properties.
-func toolOf(s tool.Spec, l tool.Locale) sdk.ToolUnionParam {
-	schema := s.Params
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	t := &sdk.ToolParam{Name: s.Name, Description: param.NewOpt(s.Describe(l))}
-	t.InputSchema = param.Override[sdk.ToolInputSchemaParam](schema)
+func toolOf(d toolschema.Declared) sdk.ToolUnionParam {
+	t := &sdk.ToolParam{Name: d.Name, Description: param.NewOpt(d.Description)}
+	t.InputSchema = param.Override[sdk.ToolInputSchemaParam](d.Params)
 	return sdk.ToolUnionParam{OfTool: t}
 }

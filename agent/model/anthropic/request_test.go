@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -82,7 +83,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	var before string
 	const mark = `,"cache_control":{"type":"ephemeral"}`
 	for round := range 3 {
-		raw, err := json.Marshal(m.body(r, shown{}, false))
+		raw, err := json.Marshal(m.body(r, toolschema.Anthropic().Declare(r.Tools, r.Locale), shown{}, false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.req.Messages = modeltest.Hello().Messages
-		raw, err := json.Marshal(m.body(c.req, c.about, false))
+		raw, err := json.Marshal(m.body(c.req, toolschema.Anthropic().Declare(c.req.Tools, c.req.Locale), c.about, false))
 		if err != nil {
 			t.Fatal(err)
 		}

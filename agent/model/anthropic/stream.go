@@ -11,17 +11,18 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // open asks and reads up to the first delta that can be delivered.
-func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request, about shown) (*wire.Stream, error) {
-	s, err := m.ask(ctx, peer, m.body(r, about, false))
+func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request, tools toolschema.Tools, about shown) (*wire.Stream, error) {
+	s, err := m.ask(ctx, peer, m.body(r, tools, about, false))
 	if no, ok := errors.AsType[*wire.Refusal](err); ok && m.thoughtless(no) {
-		s, err = m.ask(ctx, peer, m.body(r, about, true))
+		s, err = m.ask(ctx, peer, m.body(r, tools, about, true))
 	}
-	return s, peer.Refused(err)
+	return s, peer.Refused(err, tools.Refused)
 }
 
 // thoughtless reports whether a server refuses to think on from calls that came

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
 
@@ -87,15 +88,15 @@ func New(cfg Config) (*Model, error) {
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		peer := m.peer
+		peer, tools := m.peer, toolschema.Ollama().Declare(r.Tools, r.Locale)
 		window := m.window(ctx, r)
-		open := func() (*wire.Stream, error) { return m.open(ctx, peer, r, window) }
-		wire.Deliver(ctx, m.policy, open, func(d agent.Delta, err error) bool {
+		open := func() (*wire.Stream, error) { return m.open(ctx, peer, r, tools, window) }
+		wire.Deliver(ctx, m.policy, open, tools.Deliver(func(d agent.Delta, err error) bool {
 			if d.Finish != "" {
 				m.compare(r, window, d.Usage)
 			}
 			return yield(d, err)
-		})
+		}))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -56,13 +57,13 @@ type function struct {
 	} `json:"function"`
 }
 
-func (m *Model) body(r agent.Request, window int) ([]byte, error) {
+func (m *Model) body(r agent.Request, tools toolschema.Tools, window int) ([]byte, error) {
 	out := request{
 		Model: m.cfg.Model, Stream: true, Think: m.cfg.Think, KeepAlive: m.cfg.KeepAlive,
-		Messages: messagesOf(r), Options: map[string]any{},
+		Messages: messagesOf(r, tools), Options: map[string]any{},
 	}
-	for _, s := range r.Tools {
-		out.Tools = append(out.Tools, functionOf(s, r.Locale))
+	for _, d := range tools.List {
+		out.Tools = append(out.Tools, functionOf(d))
 	}
 	maps.Copy(out.Options, m.cfg.Extra)
 	out.Options["num_ctx"] = window
@@ -91,7 +92,7 @@ func (m *Model) body(r agent.Request, window int) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func messagesOf(r agent.Request) []message {
+func messagesOf(r agent.Request, tools toolschema.Tools) []message {
 	var out []message
 	if r.System != "" {
 		out = append(out, message{Role: "system", Content: r.System})
@@ -105,10 +106,10 @@ func messagesOf(r agent.Request) []message {
 			}
 			msg.Thinking = c.Reasoning
 			for _, call := range c.Calls {
-				msg.ToolCalls = append(msg.ToolCalls, toolCallOf(call))
+				msg.ToolCalls = append(msg.ToolCalls, toolCallOf(tools.Sent(call)))
 			}
 		case "tool":
-			msg.ToolName, msg.CallID = c.Tool, c.CallID
+			msg.ToolName, msg.CallID = tools.Name(c.Tool), c.CallID
 		}
 		out = append(out, msg)
 	}
@@ -127,12 +128,9 @@ func toolCallOf(c tool.Call) toolCall {
 	return out
 }
 
-func functionOf(s tool.Spec, l tool.Locale) function {
+func functionOf(d toolschema.Declared) function {
 	f := function{Type: "function"}
-	f.Function.Name, f.Function.Description, f.Function.Parameters = s.Name, s.Describe(l), s.Params
-	if len(s.Params) == 0 {
-		f.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
+	f.Function.Name, f.Function.Description, f.Function.Parameters = d.Name, d.Description, d.Params
 	return f
 }
 

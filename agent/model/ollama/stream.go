@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -25,8 +26,8 @@ type piece struct {
 }
 
 // open asks and reads up to the first delta that can be delivered.
-func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, window int) (*wire.Stream, error) {
-	body, err := m.body(r, window)
+func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, tools toolschema.Tools, window int) (*wire.Stream, error) {
+	body, err := m.body(r, tools, window)
 	if err != nil {
 		return nil, p.Error(agent.ModelBadRequest, tool.Textf("the options are not JSON"), tool.Text{})
 	}
@@ -34,7 +35,7 @@ func (m *Model) open(ctx context.Context, p wire.Peer, r agent.Request, window i
 		Peer: p, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: &reply{peer: p}, Lines: true,
 		Send: func(ctx context.Context) (*http.Response, error) { return m.send(ctx, "/api/chat", body) },
 	}.Ask(ctx)
-	return s, p.Refused(err)
+	return s, p.Refused(err, tools.Refused)
 }
 
 // A reply is a wire.Reply. Calls wait in it until the reply is complete.

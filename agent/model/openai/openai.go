@@ -20,6 +20,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
 
@@ -41,6 +42,7 @@ type Model struct {
 	peer    wire.Peer
 	policy  wire.Policy
 	options []option.RequestOption
+	rules   toolschema.Rules
 	// learnt once, from what the server refused
 	dialect dialect
 
@@ -75,7 +77,16 @@ func New(cfg Config) (*Model, error) {
 	if err := peer.Check(DefaultBaseURL, cfg.Key, cfg.Extra, "model", "messages", "tools", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
-	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.NewPolicy(cfg.Config)}, nil
+	return &Model{cfg: cfg, peer: peer, options: options(cfg), policy: wire.NewPolicy(cfg.Config), rules: rulesOf(cfg)}, nil
+}
+
+// rulesOf returns what the server takes of tools: Google's has rules of its own, also behind
+// the gateways of others, who name the model after it.
+func rulesOf(cfg Config) toolschema.Rules {
+	if strings.Contains(cfg.BaseURL, "generativelanguage.googleapis.com") || strings.Contains(strings.ToLower(cfg.Model), "gemini") {
+		return toolschema.Gemini()
+	}
+	return toolschema.OpenAI()
 }
 
 // client sends requests. Not sdk.NewClient: it would send the keys and headers of
@@ -105,8 +116,8 @@ func options(cfg Config) []option.RequestOption {
 // Generate streams one reply.
 func (m *Model) Generate(ctx context.Context, r agent.Request) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		peer := m.peer
-		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r) }, yield)
+		peer, tools := m.peer, m.rules.Declare(r.Tools, r.Locale)
+		wire.Deliver(ctx, m.policy, func() (*wire.Stream, error) { return m.open(ctx, peer, r, tools) }, tools.Deliver(yield))
 	}
 }
 

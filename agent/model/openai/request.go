@@ -10,15 +10,16 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // body makes the request's body.
-func (m *Model) body(r agent.Request) wire.Body {
-	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, m.dialect.thoughts.Load())}
-	for _, s := range r.Tools {
-		p.Tools = append(p.Tools, toolOf(s, r.Locale))
+func (m *Model) body(r agent.Request, tools toolschema.Tools) wire.Body {
+	p := sdk.ChatCompletionNewParams{Model: m.cfg.Model, Messages: messagesOf(r, tools, m.dialect.thoughts.Load())}
+	for _, d := range tools.List {
+		p.Tools = append(p.Tools, toolOf(d))
 	}
 	if r.MaxTokens > 0 && m.dialect.newTokens.Load() {
 		p.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
@@ -33,13 +34,13 @@ func (m *Model) body(r agent.Request) wire.Body {
 	}
 	extra := map[string]any{"stream": true}
 	maps.Copy(extra, m.cfg.Extra)
-	addOptions(r, m.dialect.noChoice.Load(), extra)
+	addOptions(r, tools, m.dialect.noChoice.Load(), extra)
 	return wire.Body{Params: p, Extra: extra}
 }
 
 // addOptions adds the request's own options, which have precedence over the
 // operator's. noChoice leaves out the word that forbids calls.
-func addOptions(r agent.Request, noChoice bool, body map[string]any) {
+func addOptions(r agent.Request, tools toolschema.Tools, noChoice bool, body map[string]any) {
 	s := r.Sampling
 	for name, v := range map[string]*float64{
 		"temperature": s.Temperature, "top_p": s.TopP, "frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty,
@@ -72,7 +73,7 @@ func addOptions(r agent.Request, noChoice bool, body map[string]any) {
 			body["tool_choice"] = "none"
 		}
 	case r.Choice.Must && r.Choice.Tool != "":
-		body["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": r.Choice.Tool}}
+		body["tool_choice"] = map[string]any{"type": "function", "function": map[string]string{"name": tools.Name(r.Choice.Tool)}}
 	case r.Choice.Must:
 		body["tool_choice"] = "required"
 	}
@@ -88,7 +89,7 @@ func formatOf(f agent.Format) map[string]any {
 
 // messagesOf gives thoughts back with the calls that they led to, where the
 // server wants them.
-func messagesOf(r agent.Request, thoughts bool) []sdk.ChatCompletionMessageParamUnion {
+func messagesOf(r agent.Request, tools toolschema.Tools, thoughts bool) []sdk.ChatCompletionMessageParamUnion {
 	var out []sdk.ChatCompletionMessageParamUnion
 	if r.System != "" {
 		out = append(out, sdk.SystemMessage(r.System))
@@ -100,18 +101,19 @@ func messagesOf(r agent.Request, thoughts bool) []sdk.ChatCompletionMessageParam
 		case c.Role != "assistant":
 			out = append(out, sdk.UserMessage(c.Text))
 		case c.Text != "" || len(c.Calls) > 0: // servers refuse an assistant that says nothing
-			out = append(out, assistantOf(c, thoughts))
+			out = append(out, assistantOf(c, tools, thoughts))
 		}
 	}
 	return out
 }
 
-func assistantOf(c agent.ChatMessage, thoughts bool) sdk.ChatCompletionMessageParamUnion {
+func assistantOf(c agent.ChatMessage, tools toolschema.Tools, thoughts bool) sdk.ChatCompletionMessageParamUnion {
 	var a sdk.ChatCompletionAssistantMessageParam
 	if c.Text != "" {
 		a.Content.OfString = param.NewOpt(c.Text)
 	}
 	for _, call := range c.Calls {
+		call = tools.Sent(call)
 		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID:       call.ID,
@@ -137,12 +139,10 @@ func argsOf(c tool.Call) string {
 
 // toolOf hands the schema on as it is written: a map would lose the order of
 // its properties.
-func toolOf(s tool.Spec, l tool.Locale) sdk.ChatCompletionToolUnionParam {
-	params := s.Params
-	if len(params) == 0 {
-		params = json.RawMessage(`{"type":"object","properties":{}}`)
+func toolOf(d toolschema.Declared) sdk.ChatCompletionToolUnionParam {
+	f := shared.FunctionDefinitionParam{Name: d.Name, Description: param.NewOpt(d.Description)}
+	if d.Params != nil {
+		f.SetExtraFields(map[string]any{"parameters": d.Params})
 	}
-	f := shared.FunctionDefinitionParam{Name: s.Name, Description: param.NewOpt(s.Describe(l))}
-	f.SetExtraFields(map[string]any{"parameters": params})
 	return sdk.ChatCompletionFunctionTool(f)
 }

@@ -10,18 +10,19 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // open asks and reads up to the first delta that can be delivered.
-func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request) (*wire.Stream, error) {
+func (m *Model) open(ctx context.Context, peer wire.Peer, r agent.Request, tools toolschema.Tools) (*wire.Stream, error) {
 	sent := m.dialect.load()
-	s, err := m.ask(ctx, peer, r)
+	s, err := m.ask(ctx, peer, r, tools)
 	if no, ok := errors.AsType[*wire.Refusal](err); ok && m.learn(sent, r.NoCalls, no) {
-		s, err = m.ask(ctx, peer, r)
+		s, err = m.ask(ctx, peer, r, tools)
 	}
-	return s, peer.Refused(err)
+	return s, peer.Refused(err, tools.Refused)
 }
 
 // learn records what a server refuses of a request that was sent in a dialect, and that
@@ -47,11 +48,11 @@ func (m *Model) learn(sent dialectAt, noCalls bool, no *wire.Refusal) bool {
 	return false
 }
 
-func (m *Model) ask(ctx context.Context, peer wire.Peer, r agent.Request) (*wire.Stream, error) {
+func (m *Model) ask(ctx context.Context, peer wire.Peer, r agent.Request, tools toolschema.Tools) (*wire.Stream, error) {
 	return wire.Question{
 		Peer: peer, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: &reply{peer: peer},
 		Send: func(ctx context.Context) (res *http.Response, err error) {
-			err = client(m.options).Post(ctx, "chat/completions", m.body(r), &res, option.WithHeader("Accept", "text/event-stream"))
+			err = client(m.options).Post(ctx, "chat/completions", m.body(r, tools), &res, option.WithHeader("Accept", "text/event-stream"))
 			return res, err
 		},
 	}.Ask(ctx)

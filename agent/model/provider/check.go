@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -251,8 +252,8 @@ func (t *river) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return r, nil
 }
 
-// tools asks for a call by the provider's own tool calling and reports whether the
-// model replied, whatever it said.
+// tools asks for a call by the provider's own tool calling and reports whether the reply
+// says something about it: one that is empty, or was cut off, does not.
 func (t *tester) tools(ctx context.Context) (replied bool) {
 	req := question(t.Locale)
 	req.Messages[0].Text = levelQuestion(t.Locale)
@@ -263,17 +264,25 @@ func (t *tester) tools(ctx context.Context) (replied bool) {
 	case agent.ModelRateLimited, agent.ModelUnreachable, agent.ModelAuth: // which says nothing about tools
 		return false
 	}
-	replied = s.OK
 	works := s.OK && reply.called
+	replied = s.OK && (works || reply.broken || reply.other != "" || reply.finish != agent.FinishLength && strings.TrimSpace(reply.text) != "")
 	t.NativeTools = &works
 	switch {
 	case works:
 		s.Msg = tool.Textf("native tool calling works")
 		return true
+	case s.OK && reply.other != "":
+		s.Msg = tool.Textf("the model called %s, which was not offered", reply.other)
+	case s.OK && reply.broken:
+		s.Msg = tool.Textf("the arguments of the model's call are not JSON")
+	case s.OK && reply.finish == agent.FinishLength:
+		s.Msg = tool.Textf("the reply was cut off by the length limit before a call")
+	case s.OK && !replied:
+		s.Msg = tool.Textf("the reply was empty")
 	case s.OK:
-		s.OK = false
 		s.Msg = tool.Textf("the model answered without calling the tool")
 	}
+	s.OK = false
 	s.Hint = tool.Textf("tools are called by prompt instead; nothing has to be changed")
 	return replied
 }
@@ -318,6 +327,9 @@ func levelQuestion(l tool.Locale) string {
 type answer struct {
 	text   string
 	called bool
+	broken bool   // a call has arguments that are not JSON
+	other  string // a tool that was called and not offered
+	finish agent.Finish
 }
 
 // ask asks one question and returns how it went.
@@ -334,9 +346,14 @@ func (t *tester) ask(ctx context.Context, name StepName, req agent.Request) (ans
 				first = time.Since(begin)
 			}
 			a.text += d.Text
-			if c := d.Call; c != nil && len(req.Tools) > 0 && c.Tool == req.Tools[0].Name && json.Valid(c.Args) {
-				a.called = true
+			switch c := d.Call; {
+			case c == nil || len(req.Tools) == 0:
+			case c.Tool != req.Tools[0].Name:
+				a.other = limit.Visible(c.Tool)
+			default:
+				a.called, a.broken = json.Valid(c.Args), !json.Valid(c.Args)
 			}
+			a.finish = d.Finish
 			if d.Usage != nil {
 				t.Usage = t.Usage.Add(*d.Usage)
 			}

@@ -34,6 +34,8 @@ func TestTest(t *testing.T) {
 	wide := Step{Name: StepWindow, OK: true, Msg: tool.Text{Format: "32768 tokens"}}
 	native := Step{Name: StepTools, OK: true, Msg: tool.Text{Format: "native tool calling works"}}
 	ignored := Step{Name: StepTools, Msg: tool.Text{Format: "the model answered without calling the tool"}, Hint: tool.Text{Format: "tools are called by prompt instead; nothing has to be changed"}}
+	broken, other, empty := ignored, ignored, ignored
+	broken.Msg.Format, other.Msg.Format, empty.Msg.Format = "the arguments of the model's call are not JSON", "the model called calculator, which was not offered", "the reply was empty"
 	byText := Step{Name: StepPrompt, OK: true, Msg: tool.Text{Format: "tool calling by text works"}}
 	yes, no := true, false
 	for _, c := range []struct {
@@ -47,7 +49,9 @@ func TestTest(t *testing.T) {
 	}{
 		{"all well", 32768, nil, replies{ready, calls}, true, &yes, []Step{described, asked, wide, native}},
 		{"by text", 32768, nil, replies{ready, ready, inText, answer}, true, &no, []Step{described, asked, wide, ignored, byText}},
-		{"a call whose arguments are broken is none", 32768, nil, replies{ready, badCall, inText, answer}, true, &no, []Step{described, asked, wide, ignored, byText}},
+		{"a call whose arguments are broken is none", 32768, nil, replies{ready, badCall, inText, answer}, true, &no, []Step{described, asked, wide, broken, byText}},
+		{"another tool is called", 32768, nil, replies{ready, says(agent.Delta{Call: &tool.Call{ID: "1", Tool: "calculator", Args: json.RawMessage(`{}`)}}, end), inText, answer}, true, &no, []Step{described, asked, wide, other, byText}},
+		{"the reply is empty", 32768, nil, replies{ready, says(end), inText, answer}, true, &no, []Step{described, asked, wide, empty, byText}},
 		{"tools are refused", 32768, nil, replies{ready, fails(noTools), inText, answer}, true, &no,
 			[]Step{described, asked, wide, {Name: StepTools, Code: agent.ModelBadRequest, Msg: tool.Text{Format: "no tools"}, Hint: ignored.Hint}, byText}},
 		{"the rate is limited before tools are tried", 32768, nil, replies{ready, fails(limited)}, false, nil,

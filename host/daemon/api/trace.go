@@ -49,6 +49,8 @@ type Trace struct {
 	Suggested []string `json:"suggested,omitempty"`
 	// FoldedChars is how much shorter placeholders made the next request.
 	FoldedChars int `json:"folded_chars,omitempty"`
+	// Notes say what the turn did otherwise because its provider refused something.
+	Notes []tool.Text `json:"notes,omitempty"`
 }
 
 // A TraceRound is one request to the model with the calls of its reply. Round 0

@@ -166,8 +166,7 @@ func (t *Turn) emitEnd(end api.ChatEnd, err error) {
 	wanted := (t.ending || t.batch != nil) && errors.Is(err, context.Canceled)
 	t.mu.Unlock()
 	if err != nil && !wanted {
-		end.Error = t.config.Problem(t.locale, err)
-		t.emit(api.EventError, end.Error)
+		t.emit(api.EventError, t.config.Problem(t.locale, err))
 	}
 	t.emit(api.EventEnd, end)
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/weirhost/weir/agent"
 )
@@ -18,6 +17,9 @@ type Model struct {
 	// Estimator learns how the model counts tokens, over all its turns. nil: the Setup
 	// makes one.
 	Estimator *agent.Estimator
+	// NativeTools is the operator's word about the model's own tool calling; nil: there is
+	// none.
+	NativeTools *bool
 	// Native finds out whether the model's own tool calling works, once, before
 	// the first turn that leaves the mode open; known is false when it could
 	// not. nil: what the model says of itself decides.
@@ -25,8 +27,6 @@ type Model struct {
 
 	// Scripts reports whether a test has seen that it writes scripts; nil: none has.
 	Scripts func() bool
-
-	learnt *atomic.Pointer[agent.Mode] // nil until the model is in force
 }
 
 // A Profile is one way to run the agent: a model, a capability record and the
@@ -39,33 +39,25 @@ type Profile struct {
 	Allow, Deny []string
 }
 
-// Mode returns how the model's tools are called: as the profile says, and where the
-// profile leaves that open, as an earlier turn or Native found out.
-func (m Model) Mode(ctx context.Context, prof agent.Config) agent.Mode {
-	if prof.Mode != "" && prof.Mode != agent.ModeAuto || !prof.EnableToolCalling {
-		return prof.Mode
+// Mode returns how the model's tools are called, as the profile says or else the
+// operator's word about the model, which no turn overrules. Where both leave that open,
+// native is what Native found out; nil: nothing.
+func (m Model) Mode(ctx context.Context, prof agent.Config) (mode agent.Mode, native *bool) {
+	switch {
+	case prof.Mode != "" && prof.Mode != agent.ModeAuto || !prof.EnableToolCalling && m.NativeTools == nil:
+		return prof.Mode, nil
+	case m.NativeTools != nil && *m.NativeTools:
+		return agent.ModeNative, nil
+	case m.NativeTools != nil:
+		return agent.ModePrompt, nil
+	case m.Native == nil:
+		return prof.Mode, nil
 	}
-	if learnt := m.learnt.Load(); learnt != nil {
-		return *learnt
+	if works, known := m.Native(ctx); known {
+		return prof.Mode, &works
 	}
-	if m.Native == nil {
-		return ""
-	}
-	works, known := m.Native(ctx)
-	if !known {
-		return prof.Mode
-	}
-	found := agent.ModePrompt
-	if works {
-		found = agent.ModeNative
-	}
-	m.Learn(found)
-	return found
+	return prof.Mode, nil
 }
 
 // WritesScripts reports whether the model is known to write scripts.
 func (m Model) WritesScripts() bool { return m.Scripts != nil && m.Scripts() }
-
-// Learn keeps what a turn found out about a model in force, as long as the Setup has a
-// model of that name with the same Estimator.
-func (m Model) Learn(mode agent.Mode) { m.learnt.Store(&mode) }

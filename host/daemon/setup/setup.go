@@ -48,13 +48,11 @@ func New(operator, token string, first Config) (*Current, error) {
 }
 
 // Configure puts a Config in force for every turn that begins afterwards. Turns that
-// run end under the one with which they began. What was learnt about a model's tool
-// calling stays as long as its Estimator is the same. After an error, nothing has
-// changed.
+// run end under the one with which they began. After an error, nothing has changed.
 func (c *Current) Configure(next Config) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	state, err := next.ready(c.state.Load())
+	state, err := next.ready()
 	if err == nil {
 		err = c.ownName(state)
 	}

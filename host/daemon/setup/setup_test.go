@@ -1,31 +1,42 @@
 package setup
 
 import (
+	"context"
 	"testing"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/agent/model/replay"
 )
 
-// What was learnt about a model's tool calling is forgotten with the model alone.
-func TestConfigureKeepsWhatWasLearnt(t *testing.T) {
-	m := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
-	profiles := map[string]Profile{"default": {Model: "m", Agent: agent.Defaults()}}
-	c, err := New("", "", Config{Models: map[string]Model{"m": m}, Profiles: profiles})
-	if err != nil {
-		t.Fatal(err)
+// The profile's word comes before the operator's about the model, and that before what a
+// try has shown, which is not asked for then and is no setting.
+func TestMode(t *testing.T) {
+	shows := func(works, known bool) func(context.Context) (bool, bool) {
+		return func(context.Context) (bool, bool) { return works, known }
 	}
-	learnt := func() agent.Mode { return c.State().Models["m"].Mode(t.Context(), agent.Defaults()) }
-	before := c.State().Models["m"]
-	before.Learn(agent.ModePrompt)
-	if err := c.Configure(Config{Models: map[string]Model{"m": m}, Profiles: profiles}); err != nil || learnt() != agent.ModePrompt {
-		t.Errorf("%v; the same model's mode is %q", err, learnt())
+	asked := func(context.Context) (bool, bool) {
+		t.Error("a model whose mode is set was asked")
+		return false, false
 	}
-	other := Model{Model: replay.New(), Estimator: new(agent.Estimator)}
-	if err := c.Configure(Config{Models: map[string]Model{"m": other}, Profiles: profiles}); err != nil || learnt() != "" {
-		t.Errorf("%v; another model's mode is %q", err, learnt())
-	}
-	if before.Learn(agent.ModePrompt); learnt() != "" {
-		t.Error("a turn with the model of before taught about the one of now")
+	for _, row := range []struct {
+		model  Model
+		prof   agent.Mode
+		mode   agent.Mode
+		native *bool
+	}{
+		{Model{NativeTools: new(false), Native: asked}, agent.ModeNative, agent.ModeNative, nil},
+		{Model{NativeTools: new(true), Native: asked}, agent.ModePrompt, agent.ModePrompt, nil},
+		{Model{NativeTools: new(true), Native: asked}, "", agent.ModeNative, nil},
+		{Model{NativeTools: new(false), Native: asked}, agent.ModeAuto, agent.ModePrompt, nil},
+		{Model{Native: shows(true, true)}, agent.ModeAuto, agent.ModeAuto, new(true)},
+		{Model{Native: shows(false, true)}, "", "", new(false)},
+		{Model{Native: shows(true, false)}, "", "", nil},
+		{Model{}, "", "", nil},
+	} {
+		prof := agent.Defaults()
+		prof.Mode = row.prof
+		mode, native := row.model.Mode(t.Context(), prof)
+		if mode != row.mode || (native == nil) != (row.native == nil) || native != nil && *native != *row.native {
+			t.Errorf("%+v with %q: %q, %v", row.model, row.prof, mode, native)
+		}
 	}
 }

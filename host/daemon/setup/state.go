@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync/atomic"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -30,9 +29,8 @@ type State struct {
 	tokens map[[sha256.Size]byte]string
 }
 
-// ready returns the State of a Config that follows the State before; nil: it is the
-// first.
-func (c Config) ready(before *State) (*State, error) {
+// ready returns the State of a Config.
+func (c Config) ready() (*State, error) {
 	if _, ok := c.Profiles[DefaultProfile]; !ok {
 		return nil, api.Problemf(http.StatusInternalServerError, "config", "", "there is no profile named default")
 	}
@@ -46,7 +44,7 @@ func (c Config) ready(before *State) (*State, error) {
 		}
 	}
 	out := &State{Config: c, tokens: map[[sha256.Size]byte]string{}}
-	out.Models = modelsAfter(before, c.Models)
+	out.Models = withEstimators(c.Models)
 	var err error
 	if out.users, err = out.views(); err != nil {
 		return nil, err
@@ -65,17 +63,12 @@ func (c Config) ready(before *State) (*State, error) {
 	return out, nil
 }
 
-// modelsAfter returns the models, each with an Estimator and with what was learnt about
-// the same model before.
-func modelsAfter(before *State, models map[string]Model) map[string]Model {
+// withEstimators returns the models, each with an Estimator.
+func withEstimators(models map[string]Model) map[string]Model {
 	out := maps.Clone(models)
 	for name, m := range out {
 		if m.Estimator == nil {
 			m.Estimator = new(agent.Estimator)
-		}
-		m.learnt = new(atomic.Pointer[agent.Mode])
-		if before != nil && before.Models[name].Estimator == m.Estimator {
-			m.learnt = before.Models[name].learnt
 		}
 		out[name] = m
 	}
@@ -84,7 +77,7 @@ func modelsAfter(before *State, models map[string]Model) map[string]Model {
 
 // Check returns an error if c cannot be in force.
 func (c Config) Check() error {
-	_, err := c.ready(nil)
+	_, err := c.ready()
 	return err
 }
 

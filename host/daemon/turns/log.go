@@ -38,7 +38,11 @@ func (l Log) Observe(e agent.Event) {
 	case agent.MalformedCall:
 		l.Logger.Warn("call not readable", "reason", e.Malformed.Reason, "format", e.Malformed.Format, "tool", e.Malformed.Name, "corrected", e.Note != "")
 	case agent.ModeSwitched:
-		l.Logger.Warn("tool calling switched", "from", e.From, "to", e.To, "why", e.Why)
+		l.Logger.Warn("tool calling switched for the rest of the turn", "conversation", l.Conversation, "from", e.From, "to", e.To, "why", e.Why)
+	case agent.ModelRepeated:
+		if len(e.Without) > 0 {
+			l.Logger.Warn("the provider refuses tools; the turn goes on without them", "conversation", l.Conversation, "tools", e.Without, "why", e.Err.Error())
+		}
 	case agent.Recalled:
 		if e.Fallback != "" {
 			l.Logger.Warn("words were counted, for there were no vectors", "why", e.Fallback)

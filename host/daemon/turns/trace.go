@@ -8,6 +8,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // The most characters of a question and of a call's arguments in a trace.
@@ -47,6 +48,11 @@ func (t *Trace) Observe(e agent.Event) {
 		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why.String()
 	case agent.ModeSwitched:
 		tr.Mode = e.To
+		tr.Notes = append(tr.Notes, tool.Textf("tools are now called by %s: %s", e.To, e.Why))
+	case agent.ModelRepeated:
+		if len(e.Without) > 0 {
+			tr.Notes = append(tr.Notes, api.AsProblem(e.Err).Msg)
+		}
 	case agent.Offered:
 		tr.Tools, tr.Limits = e.Tools, t.Limits(tr.Limit)
 	case agent.CallStart:

@@ -116,7 +116,7 @@ func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.
 	if err != nil {
 		return daemon.Model{Model: unusable{err}, Info: info}
 	}
-	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: agent.Price(m.Price), Estimator: new(agent.Estimator)}
+	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: agent.Price(m.Price), Estimator: new(agent.Estimator), NativeTools: m.NativeTools}
 }
 
 // TestModel asks a model two tiny questions and returns what works. For an unusable
@@ -151,8 +151,8 @@ func (a *App) testModel(ctx context.Context, m agent.Model, o provider.TestOptio
 	return r
 }
 
-// probeModels gives every model that has none yet a question that finds out whether
-// its native tool calling works. The daemon asks it when it first needs the answer.
+// probeModels gives every model that has none yet, and of which the operator does not say
+// it, a question that finds out whether its native tool calling works. The daemon asks it when it first needs the answer.
 func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
 	for name, m := range models {
 		if m.Info.Simulated { // the demo model has a script among its answers
@@ -160,9 +160,11 @@ func (a *App) probeModels(s config.Settings, models map[string]daemon.Model) {
 			models[name] = m
 			continue
 		}
-		if Unusable(m.Model) == nil && m.Native == nil {
+		if Unusable(m.Model) == nil && m.Scripts == nil {
 			key := verdictKey(s.Models[name])
-			m.Native = a.native.probe(m.Model, s.Models[name])
+			if m.NativeTools == nil {
+				m.Native = a.native.probe(m.Model, s.Models[name])
+			}
 			m.Scripts = func() bool { works, _ := a.wrote.find(key); return works }
 			models[name] = m
 		}

@@ -66,6 +66,40 @@ func TestNativeCache(t *testing.T) {
 	}
 }
 
+// What came from a fault is not stored. A no is asked again after a week, and one of which
+// the file does not say when it was seen, at once.
+func TestANoIsNotForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "native.json")
+		s := config.ModelSettings{Provider: "openai", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
+		ask := func(replies ...replay.Reply) (works, known bool, asked int) {
+			m := replay.New(replies...)
+			works, known = (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(m, s)(t.Context())
+			return works, known, len(m.Requests())
+		}
+		if err := os.WriteFile(file, []byte(`{"openai http://127.0.0.1:1/v1 m":false}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		words := replay.Text("It is 2 m.")
+		for _, fault := range []replay.Reply{{Reasoning: "hm"}, {Err: &agent.ModelError{Code: agent.ModelGarbage, Msg: "a page of a proxy"}}, {Err: &agent.ModelError{Code: agent.ModelBadRequest, Msg: "max_tokens"}}} {
+			if _, known, asked := ask(fault); known || asked != 1 {
+				t.Errorf("a fault was taken for an answer: known %t, asked %d times", known, asked)
+			}
+		}
+		if works, known, asked := ask(words, words); works || !known || asked != 2 {
+			t.Errorf("works %t, known %t, asked %d times", works, known, asked)
+		}
+		if works, known, asked := ask(); works || !known || asked != 0 {
+			t.Errorf("again: works %t, known %t, asked %d times", works, known, asked)
+		}
+		testtime.Sleep(noKept)
+		call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
+		if works, known, asked := ask(call); !works || !known || asked != 1 {
+			t.Errorf("a week later: works %t, known %t, asked %d times", works, known, asked)
+		}
+	})
+}
+
 // One slow model blocks no other, is asked once for all that wait, and its failure is
 // remembered for failureKept.
 func TestASlowModelBlocksNoOther(t *testing.T) {

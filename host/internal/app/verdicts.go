@@ -5,14 +5,19 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/internal/config"
 )
 
-// Verdicts are what was seen of models, in a file of the data folder: for each, whether it
-// can do one thing. A lost or damaged file costs another look at each model. It is safe
-// for concurrent use, and for several processes that read.
+// noKept is how long a model that was seen not to do something is taken not to: servers
+// are set up anew, and a look may have been an unlucky one.
+const noKept = 7 * 24 * time.Hour
+
+// Verdicts are what was seen of models, in a file of the data folder: for each, true if it
+// can do one thing, else when it was seen not to. A lost or damaged file costs another look
+// at each model. It is safe for concurrent use, and for several processes that read.
 type verdicts struct {
 	file string
 	mu   sync.Mutex // of the file
@@ -39,27 +44,36 @@ func KeepTested(p config.Paths, s config.ModelSettings, r provider.Report) {
 func (v *verdicts) find(key string) (works, known bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	works, known = v.read()[key]
-	return works, known
+	switch seen := v.read()[key].(type) {
+	case bool:
+		return seen, seen // false is of a version that did not say when
+	case string:
+		at, err := time.Parse(time.RFC3339, seen)
+		age := time.Since(at)
+		return false, err == nil && age > -time.Minute && age < noKept
+	}
+	return false, false
 }
 
 func (v *verdicts) store(key string, works bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	found := v.read()
-	found[key] = works
+	if found[key] = time.Now().UTC().Format(time.RFC3339); works {
+		found[key] = true
+	}
 	v.write(found)
 }
 
-func (v *verdicts) read() map[string]bool {
-	found := map[string]bool{}
-	if raw, err := os.ReadFile(v.file); err == nil && json.Unmarshal(raw, &found) != nil {
-		return map[string]bool{}
+func (v *verdicts) read() map[string]any {
+	found := map[string]any{}
+	if raw, err := os.ReadFile(v.file); err == nil && json.Unmarshal(raw, &found) != nil || found == nil {
+		return map[string]any{}
 	}
 	return found
 }
 
-func (v *verdicts) write(found map[string]bool) {
+func (v *verdicts) write(found map[string]any) {
 	raw, err := json.MarshalIndent(found, "", "  ")
 	if err == nil && os.MkdirAll(filepath.Dir(v.file), 0o700) == nil {
 		_ = os.WriteFile(v.file, raw, 0o600) // only a cache

@@ -38,6 +38,9 @@ func TraceText(p *term.Printer, t api.Trace) string {
 	if len(t.Suggested) > 0 {
 		b.WriteString(p.Sprintf("tools found by the question: %s\n", term.Visible(strings.Join(t.Suggested, ", "), 300)))
 	}
+	for _, note := range t.Notes {
+		b.WriteString(limit.Visible(p.Text(note)) + "\n")
+	}
 	b.WriteString("\n")
 	rows := [][]string{strings.Split(p.Sprintf("ROUND|TIME|FIRST|SENT|COUNTED|CALLS"), "|")}
 	for _, r := range t.Rounds {

@@ -22,7 +22,6 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
-	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -121,9 +120,6 @@ func told(out sandbox.Output, fail *tool.Error) answer {
 }
 
 func TestSoak(t *testing.T) {
-	if os.Getenv("WEIR_SOAK_CALLS") == "" {
-		testsize.Only(t)
-	}
 	f := chosen(t)
 	before := look(t)
 	t.Run("calls", func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/weirhost/weir/agent"
 )
 
 // A Refusal is an HTTP answer that is not a success.
@@ -38,19 +40,25 @@ func Intercept(req *http.Request, next func(*http.Request) (*http.Response, erro
 	return nil, &Refusal{res.StatusCode, res.Header, body}
 }
 
-// Refused returns the *agent.ModelError of a *Refusal, and any other error as it is.
-func (p Peer) Refused(err error) error {
-	if no, ok := errors.AsType[*Refusal](err); ok {
-		return p.Status(no.Status, no.Header, no.Body)
+// Refused returns the *agent.ModelError of a *Refusal, and any other error as it is. tools
+// returns those whose descriptions a bad request is about; nil: it has none.
+func (p Peer) Refused(err error, tools func(body []byte) []string) error {
+	no, ok := errors.AsType[*Refusal](err)
+	if !ok {
+		return err
 	}
-	return err
+	e := p.Status(no.Status, no.Header, no.Body)
+	if e.Code == agent.ModelBadRequest && tools != nil {
+		e.Tools = tools(no.Body)
+	}
+	return e
 }
 
 // Failed returns the *agent.ModelError of a request without an answer. err is a
 // *Refusal, or an error of the connection while Opening.
 func (p Peer) Failed(ctx context.Context, err error) error {
 	if no, ok := errors.AsType[*Refusal](err); ok {
-		return p.Refused(no)
+		return p.Refused(no, nil)
 	}
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return p.Garbage(endlessAnswer)

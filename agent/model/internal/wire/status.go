@@ -33,9 +33,13 @@ type Said struct {
 }
 
 // ReadSaid returns the provider's description in the body of an error. It knows the
-// forms of OpenAI, Ollama, FastAPI and plain text; HTML has none.
+// forms of OpenAI, Google, Ollama, FastAPI and plain text; HTML has none.
 func ReadSaid(body []byte) Said {
 	var top map[string]json.RawMessage
+	var list []json.RawMessage // Google's compatible API puts its errors into one
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
 	if json.Unmarshal(body, &top) != nil {
 		s := strings.TrimSpace(string(body))
 		if strings.HasPrefix(s, "<") {

@@ -212,7 +212,6 @@ export interface ChatEnd {
   conversation_id: string;
   cost?: AgentCost | null;
   elapsed_ms: number;
-  error?: Problem | null;
   faults: number;
   kept_chars: number;
   pending?: ToolCallStart[] | null;
@@ -1396,6 +1395,7 @@ export interface Trace {
   limits?: PluginLimitGroup[] | null;
   mode: string;
   model: string;
+  notes?: string[] | null;
   produced_chars: number;
   profile: string;
   question: string;
