@@ -154,12 +154,7 @@ const longest = 8 * time.Second
 // TestRegisters holds what clients saw of registers, over connections that are cut, to
 // what one register would do that they use one after the other.
 func TestRegisters(t *testing.T) {
-	needServer(t)
-	url, stop, err := pgtest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	url := pgtest.StartFor(t)
 	var stores []*store.Store
 	var proxies []*proxy
 	locks := map[*store.Store]*sharedlock.Lock{}

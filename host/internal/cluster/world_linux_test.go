@@ -24,7 +24,6 @@ import (
 
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
-	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/internal/testtime"
 )
 
@@ -38,7 +37,9 @@ type world struct {
 
 func newWorld(t *testing.T, daemons int, programs ...string) *world {
 	t.Helper()
-	needServer(t)
+	if _, err := pgtest.Installed(); err != nil {
+		t.Skip(err)
+	}
 	if len(programs) == 0 {
 		programs = versions(t) // one daemon each in turn
 	}
@@ -59,18 +60,6 @@ func newWorld(t *testing.T, daemons int, programs ...string) *world {
 		t.Cleanup(func() { d.kill() })
 	}
 	return w
-}
-
-// needServer skips a test that is not asked for or has no database.
-func needServer(t *testing.T) {
-	t.Helper()
-	choice := os.Getenv("WEIR_TEST_POSTGRES")
-	if choice == "no" || choice == "" && !testsize.All() && os.Getenv("WEIR_CLUSTER_DAEMONS") == "" {
-		t.Skip("make test-all and make test-cluster run it")
-	}
-	if _, err := pgtest.Installed(); err != nil {
-		t.Skip(err)
-	}
 }
 
 // versions returns the programs to test, which may be several versions.
