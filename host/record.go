@@ -22,7 +22,7 @@ const archiveOver = 1000
 // record returns an answer as a result. The whole is in the archive before anything
 // of it is shown cut, and this is the only cut in the host.
 func (s *Session) record(ctx context.Context, t *snapshot.Tool, c tool.Call, a answer.Answer) tool.Result {
-	r := tool.Result{Tool: t.Info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
+	r := tool.Result{Tool: t.Info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Entries: entriesFor(t, c, a), Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
 	s.h.largeText.Do(len(a.Text), func() {
 		r.Shown = t.Fit(r, c.MaxChars)
 		if shouldArchive(t, r) || s.keepAll && r.Whole() != "" && t.Info.Effective.Archive != tool.ArchiveNever {
@@ -33,6 +33,16 @@ func (s *Session) record(ctx context.Context, t *snapshot.Tool, c tool.Call, a a
 		}
 	})
 	return r
+}
+
+// entriesFor returns the entries of an answer for the caller. How many of them are shown
+// is a limit of the tool's own, which the number of an agent replaces where the tool is
+// open-ended: more room then shows more of them.
+func entriesFor(t *snapshot.Tool, c tool.Call, a answer.Answer) *tool.Entries {
+	if a.Entries == nil || c.MaxChars <= 0 || !t.Info.Effective.OpenEnded {
+		return a.Entries
+	}
+	return &tool.Entries{Lines: a.Entries.Lines}
 }
 
 // shouldArchive reports whether the whole is to be archived: if it is long, if a part

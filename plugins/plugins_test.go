@@ -27,7 +27,7 @@ var declared = map[string]struct {
 	"calculator":           {output: []string{"max_chars = 1000"}},
 	"long_text":            {output: []string{"max_chars = 8000", "open_ended = true"}},
 	"get_repo_structure":   {output: []string{"max_chars = 8000", "max_lines = 800"}, also: []string{"default = 3", "default = 500"}},
-	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000"}, also: []string{"default = 2000"}},
+	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000"}, also: []string{"the best 2,000 tokens first"}},
 	"read_data_from_excel": {output: []string{"max_chars = 8000", "max_lines = 500"}, also: []string{`default = "A1"`}},
 	"current_time":         {output: []string{"max_chars = 1000"}, also: []string{`default = "UTC"`}},
 	"database":             {output: []string{"max_chars = 4000", "max_lines = 200"}},

@@ -27,6 +27,7 @@ type expect struct {
 	sources      []string
 	parts        []string // media types; nil: any
 	more         *more
+	entries      *entries
 	files        map[string]*leftover
 	requests     *amount
 	time         time.Duration // 0: the deadline alone
@@ -47,6 +48,11 @@ type more struct {
 	any          bool
 	shown, total *amount
 	args         json.RawMessage
+}
+
+// entries is the expectation of the entries of the whole: hits, rows, matches.
+type entries struct {
+	shown, total *amount
 }
 
 // A leftover is the expected content of a file after the call.
@@ -83,7 +89,7 @@ func (n node) expect() (e expect) {
 	if parts, ok := n.list("parts"); ok {
 		e.parts = append([]string{}, parts...)
 	}
-	e.more = n.more()
+	e.more, e.entries = n.more(), n.entries()
 	e.files = n.leftovers()
 	e.time, e.memory = n.duration("max_time"), n.bytes("max_memory")
 	for _, key := range n.Known() {
@@ -119,8 +125,8 @@ func (n node) cut() *cut {
 	if !slices.Contains(layers, c.by) {
 		t.Bad("by", tool.Textf(`write "tool", "default", "operator" or "ceiling"`), "%s is %q", t.Name("by"), c.by)
 	}
-	if c.unit != "" && c.unit != tool.Chars && c.unit != tool.Lines {
-		t.Bad("unit", tool.Textf("write %q or %q", tool.Chars, tool.Lines), "%s is %q", t.Name("unit"), c.unit)
+	if c.unit != "" && c.unit != tool.Chars && c.unit != tool.Lines && c.unit != tool.EntryUnit {
+		t.Bad("unit", tool.Textf("write %q, %q or %q", tool.Chars, tool.Lines, tool.EntryUnit), "%s is %q", t.Name("unit"), c.unit)
 	}
 	t.done()
 	return c
@@ -139,6 +145,17 @@ func (n node) more() *more {
 	m := &more{any: true, shown: t.maybe("shown"), total: t.maybe("total"), args: t.json("args")}
 	t.done()
 	return m
+}
+
+// entries decodes [case.expect.entries].
+func (n node) entries() *entries {
+	t := n.node("entries")
+	if t.Table == nil {
+		return nil
+	}
+	e := &entries{shown: t.maybe("shown"), total: t.maybe("total")}
+	t.done()
+	return e
 }
 
 func (n node) leftovers() map[string]*leftover {
@@ -211,6 +228,10 @@ func (e expect) check(a answer, at Problem, update bool) (out []Problem, updated
 	c.amount("lines", "the whole has %d lines", r.Shown.TotalLines, e.lines)
 	c.cut(r)
 	c.claims(r)
+	if e.entries != nil {
+		c.amount("entries", "%d entries are shown whole", r.Shown.ShownEntries, e.entries.shown)
+		c.amount("entries", "the whole has %d entries", r.Shown.TotalEntries, e.entries.total)
+	}
 	c.amount("requests", "the tool made %d requests", a.count, e.requests)
 	c.leftovers(a.file)
 	if e.time > 0 && r.Stats.Duration > e.time {

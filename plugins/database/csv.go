@@ -30,7 +30,7 @@ type csvArgs struct {
 	Header    *bool  `json:"header"` // absent: true
 	Delimiter string `json:"delimiter"`
 	Offset    int    `json:"offset"`
-	Limit     int    `json:"limit"` // 0: 200
+	Limit     int    `json:"limit"` // 0: all
 }
 
 // queryCSV makes a table of the rows and runs a statement on it.
@@ -325,7 +325,7 @@ func (t *table) describe(q query, say func(en, zh string) string) (guest.Result,
 	var b strings.Builder
 	fmt.Fprintf(&b, say("table data, %s rows, %d columns\n", "表 data，%s 行，%d 列\n"), guest.Grouped(t.rows), len(t.columns))
 	for _, c := range t.columns {
-		fmt.Fprintf(&b, "  %s %s", cell(sqlite3.QuoteIdentifier(c.name), say), c.kind)
+		fmt.Fprintf(&b, "  %s %s", cell(sqlite3.QuoteIdentifier(c.name)), c.kind)
 		if empty := t.rows - c.filled; empty > 0 {
 			fmt.Fprintf(&b, say(", %s empty", "，%s 个为空"), guest.Grouped(empty))
 		}
@@ -335,7 +335,6 @@ func (t *table) describe(q query, say func(en, zh string) string) (guest.Result,
 		return guest.Text(b.String()), nil
 	}
 	q.sql, q.offset, q.limit = "SELECT * FROM data LIMIT 5", 0, 5
-	r, err := q.run(say)
-	r.Text = b.String() + say("first rows:\n", "前几行：\n") + r.Text
-	return r, err
+	rows, err := q.run(say)
+	return guest.Text(b.String() + say("first rows:\n", "前几行：\n") + rows.Text), err
 }

@@ -18,7 +18,7 @@ type databaseArgs struct {
 	SQL      string `json:"sql"`
 	Query    string `json:"query"` // another name of sql
 	Offset   int    `json:"offset"`
-	Limit    int    `json:"limit"` // 0: 200
+	Limit    int    `json:"limit"` // 0: all
 }
 
 // queryDatabase runs a statement on a SQLite file, or describes the file.

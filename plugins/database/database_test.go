@@ -147,12 +147,34 @@ func TestCSV(t *testing.T) {
 func TestMore(t *testing.T) {
 	o := workspace(t)
 	out, err := guest.Invoke(queryCSV, `{"file_path":"big.csv","sql":"SELECT n FROM data","limit":10,"offset":20}`, o)
-	if err != nil || out.More == nil || out.More.Shown != 10 || string(out.More.Args) != `{"offset":30}` {
+	if err != nil || out.More == nil || out.More.Shown != 10 || out.More.Total != 3000 || string(out.More.Args) != `{"offset":30}` {
 		t.Errorf("%+v, %v", out.More, err)
 	}
-	out, err = guest.Invoke(queryDatabase, `{"file_path":"numbers.db","sql":"SELECT i FROM n"}`, o)
-	if err != nil || out.More == nil || out.More.Shown != 200 || strings.Count(out.Text, "\n") != 201 {
-		t.Errorf("%+v, %v", out.More, err)
+	if out.Entries == nil || len(out.Entries.Lines) != 10 || out.Entries.Lines[0] != 2 {
+		t.Errorf("entries %+v", out.Entries)
+	}
+	endless := "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+	out, err = guest.Invoke(queryDatabase, `{"file_path":"numbers.db","sql":"`+endless+`","limit":10}`, o)
+	if err != nil || out.More == nil || out.More.Shown != 10 || out.More.Total != 0 {
+		t.Errorf("rows without end: %+v, %v", out.More, err)
+	}
+}
+
+// Every row is handed over whole, whatever the limits in force.
+func TestAllRowsAreHandedOver(t *testing.T) {
+	o := workspace(t)
+	o.Limits = tool.Limits{MaxChars: 300, MaxLines: 2}
+	out, err := guest.Invoke(queryDatabase, `{"file_path":"numbers.db","sql":"SELECT i FROM n"}`, o)
+	if err != nil || out.More != nil || strings.Count(out.Text, "\n") != 1001 || len(out.Entries.Lines) != 1000 {
+		t.Errorf("%+v, %d lines, %v", out.More, strings.Count(out.Text, "\n"), err)
+	}
+	out, err = guest.Invoke(queryDatabase, `{"file_path":"numbers.db","sql":"SELECT printf('%.*c', 5000, 'x') AS long FROM n LIMIT 2"}`, o)
+	if want := strings.Repeat(strings.Repeat("x", 5000)+"\n", 2); err != nil || out.Text != "long\n"+want {
+		t.Errorf("long values: %d characters, %v", len(out.Text), err)
+	}
+	out, err = guest.Invoke(queryDatabase, `{"file_path":"numbers.db","sql":"SELECT printf('%.*c', 100000, 'x') AS long FROM n"}`, o)
+	if err != nil || out.More == nil || len(out.Text) > tool.MaxWhole || len(out.Text) < tool.MaxWhole-200_000 || out.More.Shown != len(out.Entries.Lines) || out.More.Total != 1000 {
+		t.Errorf("more than the host keeps: %d bytes, %+v, %v", len(out.Text), out.More, err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -16,25 +15,20 @@ import (
 )
 
 const (
-	defaultLimit = 200
-	maxText      = 4 << 20 // bytes of rows
-	maxCell      = 2000    // characters of one value; the rest is counted
+	maxCounted = 200_000 // rows that are read for their number alone
 )
 
-// A query is one statement to run and the part of its rows to show.
+// A query is one statement to run and the part of its rows that is asked for.
 type query struct {
 	conn   *sqlite3.Conn
 	name   string // of the file
 	sql    string
 	offset int
-	limit  int
+	limit  int // 0: all
 }
 
-// run shows the rows as lines, with the names of the columns before them.
+// run writes the rows as lines, each an entry, with the names of the columns before them.
 func (q query) run(say func(en, zh string) string) (guest.Result, error) {
-	if q.limit <= 0 {
-		q.limit = defaultLimit
-	}
 	stmt, tail, err := q.conn.Prepare(q.sql)
 	if err != nil {
 		return guest.Result{}, q.refused(err)
@@ -43,28 +37,30 @@ func (q query) run(say func(en, zh string) string) (guest.Result, error) {
 	if err := single(stmt, tail); err != nil {
 		return guest.Result{}, err
 	}
-	var b strings.Builder
+	var b guest.List
 	names := make([]string, stmt.ColumnCount())
 	for i := range names {
-		names[i] = cell(stmt.ColumnName(i), say)
+		names[i] = cell(stmt.ColumnName(i))
 	}
 	b.WriteString(strings.Join(names, " | ") + "\n")
-	seen, shown, early := 0, 0, false
+	seen, shown, ended := 0, 0, true
 	for stmt.Step() {
 		if seen++; seen <= q.offset {
 			continue
 		}
-		if shown == q.limit || b.Len() > maxText {
-			early = true
-			break
-		}
-		shown++
 		for i := range names {
 			names[i] = value(stmt, i, say)
 		}
-		b.WriteString(strings.Join(names, " | ") + "\n")
+		row := strings.Join(names, " | ") + "\n"
+		if shown == q.limit && q.limit > 0 || !b.Fits(len(row)) {
+			ended = q.count(stmt, &seen)
+			break
+		}
+		shown++
+		b.Entry()
+		b.WriteString(row)
 	}
-	if err := stmt.Err(); err != nil {
+	if err := stmt.Err(); err != nil && seen == q.offset+shown {
 		return guest.Result{}, failure(q.name, err)
 	}
 	switch {
@@ -74,15 +70,29 @@ func (q query) run(say func(en, zh string) string) (guest.Result, error) {
 	case shown == 0:
 		b.WriteString(say("(no rows)\n", "（没有行）\n"))
 	}
-	r := guest.Text(b.String())
-	if early {
+	r := b.Result()
+	if seen > q.offset+shown {
 		next, err := json.Marshal(map[string]int{"offset": q.offset + shown})
 		if err != nil {
 			return r, err
 		}
 		r.More = &tool.More{Shown: shown, Args: next}
+		if ended {
+			r.More.Total = seen
+		}
 	}
 	return r, nil
+}
+
+// count reads the rows that were not asked for, for their number. It reports whether
+// that were all.
+func (q query) count(stmt *sqlite3.Stmt, seen *int) bool {
+	for stmt.Step() {
+		if *seen++; *seen >= maxCounted {
+			return false
+		}
+	}
+	return stmt.Err() == nil
 }
 
 // single refuses what is no reading statement, and more than one of them.
@@ -161,14 +171,11 @@ func value(stmt *sqlite3.Stmt, i int, say func(en, zh string) string) string {
 	case sqlite3.INTEGER:
 		return strconv.FormatInt(stmt.ColumnInt64(i), 10)
 	}
-	return cell(stmt.ColumnText(i), say)
+	return cell(stmt.ColumnText(i))
 }
 
-// cell keeps a value on its line and within bounds.
-func cell(s string, say func(en, zh string) string) string {
+// cell keeps a value on its line.
+func cell(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if n := utf8.RuneCountInString(s); n > maxCell {
-		s = string([]rune(s)[:maxCell]) + fmt.Sprintf(say("… (%s characters)", "…（共 %s 字符）"), guest.Grouped(n))
-	}
 	return strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "|", "¦").Replace(s)
 }

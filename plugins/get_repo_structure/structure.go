@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"io/fs"
+	"math"
 	"path"
 
 	"github.com/weirhost/weir/sdk/guest"
@@ -20,12 +22,13 @@ const (
 
 type args struct {
 	Path     string `json:"path"`      // empty: the workspace
-	MaxDepth int    `json:"max_depth"` // 0: the operator's, else 3
-	MaxFiles int    `json:"max_files"` // 0: the operator's, else 500
+	MaxDepth int    `json:"max_depth"` // 0: all, those of the operator, else 3, first
+	MaxFiles int    `json:"max_files"` // 0: all, those of the operator, else 500, first
 }
 
-// structure lists what lies in a folder down to a depth, the upper levels
-// first when not all files fit, and counts what it leaves out.
+// structure draws what lies in a folder as a tree: what the call asks for, or else as
+// many levels and files as the operator wants a model to read first, the upper levels
+// before the deeper ones. In the second case the others follow, folder by folder.
 func structure(c *guest.Call, in args) (guest.Result, error) {
 	if in.MaxDepth < 0 || in.MaxDepth > highestDepth || in.MaxFiles < 0 || in.MaxFiles > highestFiles {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave them out for the usual numbers.",
@@ -42,12 +45,17 @@ func structure(c *guest.Call, in args) (guest.Result, error) {
 	if err != nil {
 		return guest.Result{}, err
 	}
-	shown := root.choose(depth, most)
+	drawn := root.choose(depth, most)
 	d := drawing{call: c, depth: depth}
-	d.draw(root, name, partial, shown)
-	r := guest.Text(d.String())
-	if shown < root.files {
-		r.More = more(root, shown, depth, most)
+	d.content(root)
+	listed := drawn + d.others(root, name, cmp.Or(in.MaxDepth, math.MaxInt), cmp.Or(in.MaxFiles, math.MaxInt)-drawn)
+	if listed > drawn {
+		d.Show = max(drawn, 1)
+	}
+	d.headline(root, name, partial, drawn, listed)
+	r := d.Result()
+	if listed < root.files {
+		r.More = more(root, listed, depth, most)
 	}
 	return r, nil
 }
@@ -74,7 +82,8 @@ func more(root *folder, shown, depth, most int) *tool.More {
 // folder is one folder with all that lies under it.
 type folder struct {
 	name    string
-	depth   int // 0 for the start folder
+	path    string // below the start folder
+	depth   int    // 0 for the start folder
 	skipped bool
 	subs    []*folder
 	own     []file
@@ -100,7 +109,7 @@ func gather(tree files.Tree, start string) (root *folder, partial bool, err erro
 		}
 		parent := at[path.Dir(e.Name)]
 		if e.IsDir() {
-			sub := &folder{name: e.DirEntry.Name(), depth: e.Depth, skipped: files.Skipped(e.DirEntry.Name())}
+			sub := &folder{name: e.DirEntry.Name(), path: path.Join(parent.path, e.DirEntry.Name()), depth: e.Depth, skipped: files.Skipped(e.DirEntry.Name())}
 			at[e.Name] = sub
 			parent.subs = append(parent.subs, sub)
 			return nil

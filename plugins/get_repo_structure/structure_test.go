@@ -45,6 +45,9 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := out.Text
+			if out.Entries != nil && out.Entries.Show > 0 {
+				got += fmt.Sprintf("first: %d of %d\n", out.Entries.Show, len(out.Entries.Lines))
+			}
 			if out.More != nil {
 				got += fmt.Sprintf("more: %d of %d, %s\n", out.More.Shown, out.More.Total, out.More.Args)
 			}
@@ -70,10 +73,48 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Config = tt.config
-		if got, err := guest.Invoke(structure, tt.args, o); err != nil || got.Text != want.Text {
+		if got, err := guest.Invoke(structure, tt.args, o); err != nil || tree(got.Text) != tree(want.Text) {
 			t.Errorf("%s with %v: %v\n%s\nwant\n%s", tt.args, tt.config, err, got.Text, want.Text)
 		}
 	}
+}
+
+// tree is a text without its first line and the files after the tree.
+func tree(text string) string {
+	_, text, _ = strings.Cut(text, "\n")
+	text, _, _ = strings.Cut(text, "The others, folder by folder:")
+	return text
+}
+
+// A call that does not say how much gets everything: a tree within the settings, which is
+// shown first, and then every other file once, by its path.
+func TestEverythingIsHandedOver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := fstest.MapFS{"f-root": {}}
+		for i := range rapid.IntRange(0, 40).Draw(t, "files") {
+			dirs := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 5).Draw(t, "dirs")
+			m[strings.Join(append(dirs, fmt.Sprintf("f%d", i)), "/")] = &fstest.MapFile{}
+		}
+		o := guest.Options{FS: map[string]fs.FS{"/workspace": m}, Config: map[string]string{"max_files": rapid.SampledFrom([]string{"1", "5", "500"}).Draw(t, "most")}}
+		o.Limits = tool.Limits{MaxChars: 300, MaxLines: 2}
+		out, err := guest.Invoke(structure, `{}`, o)
+		if err != nil || out.More != nil || strings.Count(out.Text, "  0 B\n") != len(m) || len(out.Entries.Lines) != len(m) {
+			t.Fatalf("%v, %+v, %d files in\n%s", err, out.More, len(m), out.Text)
+		}
+		drawn := strings.Count(tree(out.Text), "  0 B\n")
+		if all := out.Entries.Show == 0; all != (drawn == len(m)) || !all && out.Entries.Show != drawn {
+			t.Fatalf("%d of %d files are drawn, %d are to be shown:\n%s", drawn, len(m), out.Entries.Show, out.Text)
+		}
+		folder := ""
+		_, rest, _ := strings.Cut(out.Text, "The others, folder by folder:\n")
+		for line := range strings.Lines(rest) {
+			if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "  0 B\n"), "  "); !ok {
+				folder = strings.TrimSuffix(line, "\n")
+			} else if m[strings.TrimPrefix(folder+name, "./")] == nil {
+				t.Fatalf("there is no %s%s in\n%s", folder, name, out.Text)
+			}
+		}
+	})
 }
 
 func TestRefuses(t *testing.T) {

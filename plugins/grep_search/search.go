@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
-	"unicode/utf8"
 
 	"github.com/weirhost/weir/sdk/guest"
 	"github.com/weirhost/weir/sdk/guest/files"
@@ -15,10 +14,8 @@ import (
 )
 
 const (
-	maxMatches     = 2000      // matches written by one call; more are counted
-	defaultResults = 100       // of them, for the model to read
-	ownChars       = 700       // room for the first line, the host's notice and its line about the rest
-	ownLines       = 3         // the same in lines
+	defaultResults = 100       // matches for the model to read where no agent's limit says otherwise
+	ownBytes       = 4 << 10   // room for the first line
 	maxFile        = 4 << 20   // bytes; larger files are passed over
 	maxTotal       = 256 << 20 // bytes read by one call
 	maxSources     = 50
@@ -33,15 +30,14 @@ type args struct {
 	Offset     int    `json:"offset"` // matches to pass over
 }
 
-// search finds every line that matches and writes the first ones with the
-// lines around them, after a first line that gives the totals.
+// search finds every line that matches and writes it with the lines around it, after a
+// first line that gives the totals.
 func search(c *guest.Call, in args) (guest.Result, error) {
 	s, err := newSearcher(in, max(c.ConfigInt("show_context", defaultContext), 0))
 	if err != nil {
 		return guest.Result{}, err
 	}
-	s.most = max(c.ConfigInt("max_results", defaultResults), 1)
-	s.room = extent{c.MaxChars() - ownChars, c.MaxLines() - ownLines}
+	s.out.Show = max(c.ConfigInt("max_results", defaultResults), 1)
 	tree := files.In(c, files.Workspace)
 	name, info, err := tree.Stat(in.Path)
 	if err != nil {
@@ -69,27 +65,18 @@ type searcher struct {
 	glob    glob
 	context int // lines shown before and after a match
 	skip    int // matches still to pass over
-	most    int // matches for the model to read
-	room    extent
 
-	out     bytes.Buffer
-	matches int    // matching lines in all
-	written int    // of them, in out
-	fits    int    // of those, the first that the model reads: they are within most and room
-	read    extent // of out, what the model reads
-	seen    int    // the same in bytes
-	ended   bool   // fits grows no more
-	hits    int    // files with a match
-	looked  int    // files searched
-	binary  int    // files passed over because they hold no text
-	big     int    // because of their size
-	bytes   int    // read from files
+	out     guest.List
+	matches int  // matching lines in all
+	full    bool // out has as much as the host keeps
+	hits    int  // files with a match
+	looked  int  // files searched
+	binary  int  // files passed over because they hold no text
+	big     int  // because of their size
+	bytes   int  // read from files
 	stopped bool
 	sources []tool.Source
 }
-
-// An extent is the size of a text.
-type extent struct{ chars, lines int }
 
 func newSearcher(in args, context int) (*searcher, error) {
 	if in.Offset < 0 {
@@ -174,16 +161,12 @@ func (s *searcher) text(name string, data []byte) {
 		switch {
 		case s.skip > 0:
 			s.skip--
-		case s.written < maxMatches:
-			w.after(start)
-			s.measure()
-			s.written++
-			w.match(start, end, line, at)
+		case !s.full:
+			s.full = !w.match(start, end, line, at)
 		}
 		pos, line = end+1, line+1
 	}
 	w.flush()
-	s.measure()
 	if s.matches > before {
 		s.hits++
 		if len(s.sources) < maxSources {
@@ -193,21 +176,6 @@ func (s *searcher) text(name string, data []byte) {
 }
 
 // lineEnd is where the line that holds position at ends, its newline excluded.
-// measure counts what is written, whole matches with their context, for the model to
-// read, until it has as much as the host shows.
-func (s *searcher) measure() {
-	if s.ended || s.written == s.fits {
-		return
-	}
-	text := s.out.Bytes()[s.seen:]
-	size := extent{s.read.chars + utf8.RuneCount(text), s.read.lines + bytes.Count(text, []byte("\n"))}
-	if s.written > s.most || size.chars > s.room.chars || size.lines > s.room.lines {
-		s.ended = true
-		return
-	}
-	s.fits, s.read, s.seen = s.written, size, s.out.Len()
-}
-
 func lineEnd(data []byte, at int) int {
 	if n := bytes.IndexByte(data[at:], '\n'); n >= 0 {
 		return at + n
@@ -216,20 +184,15 @@ func lineEnd(data []byte, at int) int {
 }
 
 func (s *searcher) result(c *guest.Call, in args) guest.Result {
-	r := guest.Result{Text: s.headline(c, in) + s.out.String(), Sources: s.sources}
-	if next := in.Offset + s.reads(); next < s.matches {
-		r.More = &tool.More{Shown: s.reads(), Total: s.matches}
+	s.out.Head = s.headline(c, in)
+	r := s.out.Result()
+	r.Sources = s.sources
+	if next := in.Offset + s.out.Entries(); next < s.matches {
+		r.More = &tool.More{Shown: s.out.Entries(), Total: s.matches}
 		r.More.Args, _ = json.Marshal(map[string]int{"offset": next})
-		if s.fits > 0 {
-			r.More.Lines = 1 + s.read.lines
-		}
 	}
 	return r
 }
-
-// reads returns how many matches the model reads. If not even the first fits, the host
-// cuts that one.
-func (s *searcher) reads() int { return max(s.fits, min(s.written, 1)) }
 
 // headline is the first line: the totals, and what was not searched.
 func (s *searcher) headline(c *guest.Call, in args) string {
@@ -239,16 +202,8 @@ func (s *searcher) headline(c *guest.Call, in args) string {
 		n(s.matches)+plural(s.matches, " matching line", " matching lines")+" in "+n(s.hits)+plural(s.hits, " file", " files")+
 			" ("+n(s.looked)+" searched in "+where+")",
 		"共 "+n(s.matches)+" 行匹配，分布在 "+n(s.hits)+" 个文件中（在 "+where+" 中搜索了 "+n(s.looked)+" 个文件）")
-	switch reads := s.reads(); {
-	case reads == s.matches:
-	case in.Offset == 0:
-		line += c.Say(
-			"; showing the first "+n(reads)+" of "+n(s.matches)+" results",
-			"；显示前 "+n(reads)+" 个结果，共 "+n(s.matches)+" 个")
-	default:
-		line += c.Say(
-			"; showing results "+n(in.Offset+1)+" to "+n(in.Offset+reads)+" of "+n(s.matches),
-			"；显示第 "+n(in.Offset+1)+" 至 "+n(in.Offset+reads)+" 个结果，共 "+n(s.matches)+" 个")
+	if in.Offset > 0 {
+		line += c.Say("; from result "+n(in.Offset+1)+" on", "；从第 "+n(in.Offset+1)+" 个结果开始")
 	}
 	if s.big > 0 {
 		line += c.Say("; "+n(s.big)+" over 4 MiB not searched", "；"+n(s.big)+" 个超过 4 MiB 的文件未搜索")

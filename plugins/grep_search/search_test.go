@@ -129,53 +129,64 @@ func TestSameAsLineByLine(t *testing.T) {
 	})
 }
 
-// TestPages follows `more` over more matches than one call writes: every match is read
-// once, within the limits in force.
-func TestPages(t *testing.T) {
+// Every match is handed over, whatever the limits in force, and the entries say where
+// each begins with the lines around it.
+func TestAllMatchesAreHandedOver(t *testing.T) {
 	var text strings.Builder
 	for i := range 2300 {
-		fmt.Fprintf(&text, "match %d\n", i+1)
+		fmt.Fprintf(&text, "match %d\nnothing\nnothing\nnothing\nnothing\nnothing\n", i+1)
 	}
 	o := workspace(map[string]string{"f": text.String()})
-	for _, tt := range []struct {
-		context string
-		chars   int
-		lines   int
-		most    int // matches of a page
-	}{{"0", 100_000, 500, 100}, {"0", 100_000, 53, 50}, {"2", 100_000, 500, 100}, {"0", 1500, 500, 55}} {
-		o.Config = map[string]string{"show_context": tt.context, "weir.max_chars": fmt.Sprint(tt.chars), "weir.max_lines": fmt.Sprint(tt.lines)}
-		args, next := `{"pattern":"match"}`, 1
-		for {
-			out, err := guest.Invoke(search, args, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shown := out.Text
-			if out.More != nil {
-				shown = strings.Join(strings.SplitAfter(out.Text, "\n")[:out.More.Lines], "")
-				if n := strings.Count(shown, ": match "); n != out.More.Shown || n > tt.most || n < tt.most*3/4 || out.More.Total != 2300 {
-					t.Fatalf("%+v: %d matches, told as %+v", tt, n, out.More)
-				}
-				if n := len(shown); n > tt.chars || out.More.Lines > tt.lines-2 {
-					t.Fatalf("%+v: %d characters, %d lines", tt, n, out.More.Lines)
-				}
-			}
-			for _, line := range strings.Split(shown, "\n") {
-				if strings.HasSuffix(line, fmt.Sprintf(": match %d", next)) {
-					next++
-				}
-			}
-			if out.More == nil {
-				break
-			}
-			if want := fmt.Sprintf(`{"offset":%d}`, next-1); string(out.More.Args) != want {
-				t.Fatalf("%+v: continue with %s, %d were read", tt, out.More.Args, next-1)
-			}
-			args = `{"pattern":"match",` + string(out.More.Args[1:])
+	for _, context := range []string{"0", "2", "9"} {
+		o.Config = map[string]string{"show_context": context, "max_results": "70"}
+		o.Limits = tool.Limits{MaxChars: 300, MaxLines: 2}
+		out, err := guest.Invoke(search, `{"pattern":"match"}`, o)
+		if err != nil || out.More != nil || out.Entries == nil || len(out.Entries.Lines) != 2300 || out.Entries.Show != 70 {
+			t.Fatalf("context %s: %v, more %+v, entries %+v", context, err, out.More, out.Entries)
 		}
-		if next != 2301 {
-			t.Errorf("%+v: %d matches over all pages", tt, next-1)
+		lines := strings.Split(out.Text, "\n")
+		if lines[0] != "2,300 matching lines in 1 file (1 searched in .)" {
+			t.Errorf("the first line is %q", lines[0])
 		}
+		for i, n := range append(out.Entries.Lines[1:], len(lines)) {
+			entry := strings.Join(lines[out.Entries.Lines[i]-1:n-1], "\n")
+			if strings.Count(entry, ": match ") != 1 || !strings.Contains(entry+"\n", fmt.Sprintf(": match %d\n", i+1)) {
+				t.Fatalf("context %s: entry %d is %q", context, i+1, entry)
+			}
+		}
+	}
+}
+
+// Matches that make more text than the host keeps are counted, and the call that goes on
+// gives the rest.
+func TestMoreThanTheHostKeeps(t *testing.T) {
+	line := "match " + strings.Repeat("x", 280)
+	files := map[string]string{}
+	for i := range 10 {
+		files[fmt.Sprint(i)] = strings.Repeat(line+"\n", 4000)
+	}
+	o := workspace(files)
+	o.Config = map[string]string{"show_context": "0"}
+	seen := 0
+	for args := `{"pattern":"match"}`; ; {
+		out, err := guest.Invoke(search, args, o)
+		if err != nil || len(out.Text) > tool.MaxWhole {
+			t.Fatalf("%v, %d bytes", err, len(out.Text))
+		}
+		if n := strings.Count(out.Text, ": match "); n != len(out.Entries.Lines) {
+			t.Fatalf("%d matches, %d entries", n, len(out.Entries.Lines))
+		}
+		seen += len(out.Entries.Lines)
+		if out.More == nil {
+			break
+		}
+		if want := fmt.Sprintf(`{"offset":%d}`, seen); out.More.Total != 40_000 || string(out.More.Args) != want || len(out.Text) < tool.MaxWhole*9/10 {
+			t.Fatalf("%+v after %d matches, %d bytes", out.More, seen, len(out.Text))
+		}
+		args = `{"pattern":"match",` + string(out.More.Args[1:])
+	}
+	if seen != 40_000 {
+		t.Errorf("%d matches over all calls", seen)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/weirhost/weir/sdk/guest"
 )
 
 const maxLine = 300 // bytes of one line that are written
@@ -12,20 +14,28 @@ const maxLine = 300 // bytes of one line that are written
 // them as file-line-text, and "--" between groups that do not touch. Without
 // lines around them matches are no groups.
 type writer struct {
-	out     *bytes.Buffer
+	out     *guest.List
 	name    string
 	data    []byte
 	context int
+	buf     []byte // of the line being written
 
 	last    int // the last line written; 0: none
 	lastEnd int // where that line ends in data
 	owed    int // lines of context still to write after it
 }
 
-// match writes the line from start to end, at being where its match begins.
-func (w *writer) match(start, end, line, at int) {
+// match writes the line from start to end, at being where its match begins, as an entry
+// with the lines around it. It reports false, and writes nothing, if that would be more
+// than the host keeps.
+func (w *writer) match(start, end, line, at int) bool {
 	w.after(start)
+	if most := (2*w.context + 1) * (len(w.name) + maxLine + 40); !w.out.Fits(ownBytes + most) {
+		w.owed = 0
+		return false
+	}
 	first, firstStart := w.before(start, line)
+	w.out.Entry()
 	if w.context > 0 && w.out.Len() > 0 && (w.last == 0 || first > w.last+1) {
 		w.out.WriteString("--\n")
 	}
@@ -36,6 +46,7 @@ func (w *writer) match(start, end, line, at int) {
 	}
 	w.line(line, ':', w.data[start:end], at-start)
 	w.last, w.lastEnd, w.owed = line, end, w.context
+	return true
 }
 
 // before finds the first line of context in front of a match that is not
@@ -66,20 +77,18 @@ func (w *writer) flush() { w.after(len(w.data)) }
 
 // line writes one line, of a long one the part around position at.
 func (w *writer) line(n int, mark byte, text []byte, at int) {
-	w.out.WriteString(w.name)
-	w.out.WriteByte(mark)
-	w.out.WriteString(strconv.Itoa(n))
-	w.out.WriteByte(mark)
-	w.out.WriteByte(' ')
+	b := append(w.buf[:0], w.name...)
+	b = append(strconv.AppendInt(append(b, mark), int64(n), 10), mark, ' ')
 	from, to := window(text, at)
 	if from > 0 {
-		w.out.WriteString("…")
+		b = append(b, "…"...)
 	}
-	w.out.Write(text[from:to])
+	b = append(b, text[from:to]...)
 	if to < len(text) {
-		w.out.WriteString("…")
+		b = append(b, "…"...)
 	}
-	w.out.WriteByte('\n')
+	w.buf = append(b, '\n')
+	w.out.Write(w.buf)
 }
 
 // window is the part of a line that is written: all of it, or maxLine bytes

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	defaultLimit = 1000
-	maxInput     = 16 << 20 // bytes of a file; decoded it takes several times as much
-	maxText      = 4 << 20  // bytes of results
+	maxInput   = 16 << 20 // bytes of a file; decoded it takes several times as much
+	maxCounted = 200_000  // results that are computed for their number alone
 )
 
 type args struct {
@@ -26,14 +25,11 @@ type args struct {
 	FilePath string `json:"file_path"`
 	JSON     string `json:"json"`
 	Offset   int    `json:"offset"`
-	Limit    int    `json:"limit"` // 0: 1,000
+	Limit    int    `json:"limit"` // 0: all
 }
 
 // query runs the filter on every value of the input, as jq does.
 func query(c *guest.Call, in args) (guest.Result, error) {
-	if in.Limit <= 0 {
-		in.Limit = defaultLimit
-	}
 	code, err := compile(in.Filter)
 	if err != nil {
 		return guest.Result{}, err
@@ -172,11 +168,12 @@ func (v *values) broken(err error) error {
 
 // results collects what the filter gives.
 type results struct {
-	in    args
-	text  strings.Builder
-	seen  int // results so far, those that were passed over too
-	shown int
-	early bool // there is more that was not asked for
+	in        args
+	text      guest.List
+	seen      int // results so far, those that are not in text too
+	shown     int
+	enough    bool // text has what was asked for; the others are counted
+	uncounted bool // there are more than seen
 }
 
 // collect runs the filter on each value, or once on nothing when the filter
@@ -196,7 +193,7 @@ func (w *results) collect(run *gojq.Code, in *values) error {
 			return nil
 		}
 		if err, ok := value.(error); ok {
-			return err
+			return w.ended(err)
 		}
 		if more, err := w.run(run, value, in); err != nil || !more {
 			return err
@@ -216,7 +213,7 @@ func (w *results) run(run *gojq.Code, value any, in *values) (more bool, err err
 			if stop, ok := errors.AsType[*gojq.HaltError](err); ok && stop.Value() == nil {
 				return false, nil
 			}
-			return false, w.fault(err, in.n)
+			return false, w.ended(w.fault(err, in.n))
 		}
 		if !w.take(out) {
 			return false, nil
@@ -229,20 +226,38 @@ var inputs = regexp.MustCompile(`(?:^|[^.$"\w])inputs?(?:$|[^"\w])`)
 
 func usesInputs(filter string) bool { return inputs.MatchString(filter) }
 
-// take adds a result, and says whether more are wanted.
+// take adds a result, or counts it, and says whether more are wanted.
 func (w *results) take(v any) bool {
 	w.seen++
 	if w.seen <= w.in.Offset {
 		return true
 	}
-	if w.shown == w.in.Limit || w.text.Len() > maxText {
-		w.early = true
-		return false
+	if w.enough {
+		w.uncounted = w.seen >= maxCounted
+		return !w.uncounted
+	}
+	text := ""
+	if w.enough = w.shown == w.in.Limit && w.in.Limit > 0; !w.enough {
+		text = show(v)
+		w.enough = !w.text.Fits(len(text) + 1)
+	}
+	if w.enough {
+		return true
 	}
 	w.shown++
-	w.text.WriteString(show(v))
-	w.text.WriteByte('\n')
+	w.text.Entry()
+	w.text.WriteString(text + "\n")
 	return true
+}
+
+// ended returns the failure of the filter or its input. What was asked for and is there
+// does not fail because of what follows: how much that is remains unknown.
+func (w *results) ended(err error) error {
+	if !w.enough {
+		return err
+	}
+	w.uncounted = true
+	return nil
 }
 
 // show writes a value: text as it is, short lists and objects on one line, and
@@ -292,15 +307,16 @@ func (w *results) result(c *guest.Call) (guest.Result, error) {
 		return guest.Result{}, guest.Errorf(tool.BadArgs, "Ask from a smaller offset.", "The filter gives %s results; offset is %d.", guest.Grouped(w.seen), w.in.Offset).
 			Zh("请使用较小的 offset。", "过滤器得到 %s 个结果；offset 是 %d。")
 	}
-	r := guest.Text(w.text.String())
-	if w.early {
-		next := w.in
-		next.Offset += w.shown
-		raw, err := json.Marshal(map[string]int{"offset": next.Offset})
+	r := w.text.Result()
+	if w.enough {
+		raw, err := json.Marshal(map[string]int{"offset": w.in.Offset + w.shown})
 		if err != nil {
 			return r, err
 		}
 		r.More = &tool.More{Shown: w.shown, Args: raw}
+		if !w.uncounted {
+			r.More.Total = w.seen
+		}
 	}
 	return r, nil
 }

@@ -58,8 +58,8 @@ func TestLongValuesAreSpread(t *testing.T) {
 }
 
 func TestMore(t *testing.T) {
-	out, err := guest.Invoke(query, `{"json":"null","filter":"range(5000)"}`, workspace)
-	if err != nil || out.More == nil || out.More.Shown != 1000 || string(out.More.Args) != `{"offset":1000}` {
+	out, err := guest.Invoke(query, `{"json":"null","filter":"range(5000)","limit":1000}`, workspace)
+	if err != nil || out.More == nil || out.More.Shown != 1000 || out.More.Total != 5000 || string(out.More.Args) != `{"offset":1000}` {
 		t.Fatalf("%+v, %v", out.More, err)
 	}
 	var n int
@@ -75,6 +75,30 @@ func TestMore(t *testing.T) {
 	out, err = guest.Invoke(query, `{"json":"null","filter":"range(1002)","offset":1000}`, workspace)
 	if err != nil || out.More != nil || out.Text != "1000\n1001\n" {
 		t.Errorf("the rest: %q %+v, %v", out.Text, out.More, err)
+	}
+	for filter, why := range map[string]string{"repeat(1)": "results without end", "range(20), error(\"no\")": "a failure after what was asked for"} {
+		in, _ := json.Marshal(args{JSON: "1", Filter: filter, Limit: 10})
+		out, err = guest.Invoke(query, string(in), workspace)
+		if err != nil || out.More == nil || out.More.Shown != 10 || out.More.Total != 0 {
+			t.Errorf("%s: %+v, %v", why, out.More, err)
+		}
+	}
+}
+
+// Every result is handed over, whatever the limits in force, as an entry.
+func TestAllResultsAreHandedOver(t *testing.T) {
+	o := workspace
+	o.Limits = tool.Limits{MaxChars: 300, MaxLines: 2}
+	out, err := guest.Invoke(query, `{"json":"null","filter":"range(5000) | if . == 7 then [range(100)] else . end"}`, o)
+	if err != nil || out.More != nil || len(out.Entries.Lines) != 5000 || !strings.HasSuffix(out.Text, "\n4999\n") {
+		t.Fatalf("%+v, %v", out.More, err)
+	}
+	if lines := strings.Split(out.Text, "\n"); lines[out.Entries.Lines[7]-1] != "[" || lines[out.Entries.Lines[8]-1] != "8" {
+		t.Error("an entry does not begin where its result does")
+	}
+	out, err = guest.Invoke(query, `{"json":"null","filter":"range(1000) | \"x\" * 20000"}`, o)
+	if err != nil || out.More == nil || len(out.Text) > tool.MaxWhole || out.More.Shown != len(out.Entries.Lines) || out.More.Total != 1000 {
+		t.Errorf("more than the host keeps: %d bytes, %+v, %v", len(out.Text), out.More, err)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	defaultRows = 1000
 	highestRows = 20000
 	maxFile     = 8 << 20  // bytes of a workbook
 	maxUnzipped = 48 << 20 // bytes of what is packed in it
@@ -26,7 +25,7 @@ type args struct {
 	FilePath  string `json:"filepath"`
 	SheetName string `json:"sheet_name"` // empty: the first
 	StartCell string `json:"start_cell"` // empty: A1
-	MaxRows   int    `json:"max_rows"`   // 0: 1,000
+	MaxRows   int    `json:"max_rows"`   // 0: all
 }
 
 // read gives the cells from start_cell on, right and down, as a table.
@@ -69,11 +68,8 @@ type cell struct{ col, row int }
 
 func (in *args) start() (cell, error) {
 	if in.MaxRows < 0 || in.MaxRows > highestRows {
-		return cell{}, guest.Errorf(tool.BadArgs, "Leave it out for 1,000 rows.", "\"max_rows\" must be 1 to %s.", guest.Grouped(highestRows)).
-			Zh("省略时为 1,000 行。", "\"max_rows\" 须为 1 到 %s。")
-	}
-	if in.MaxRows == 0 {
-		in.MaxRows = defaultRows
+		return cell{}, guest.Errorf(tool.BadArgs, "Leave it out for all rows.", "\"max_rows\" must be 1 to %s.", guest.Grouped(highestRows)).
+			Zh("省略时为所有行。", "\"max_rows\" 须为 1 到 %s。")
 	}
 	written := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(in.StartCell), "$", ""))
 	if written == "" {

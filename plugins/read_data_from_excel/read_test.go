@@ -178,11 +178,15 @@ func TestRowsFarDown(t *testing.T) {
 	}
 	o := saved(t, book)
 	out, err := guest.Invoke(read, `{"filepath":"sub/book.xlsx","start_cell":"B2"}`, o)
-	if err != nil || !strings.HasPrefix(out.Text, "Sheet \"A & <B>\" of \"A & <B>\", B1500:C2499, 1,000 of 2,501 rows\n\n|  | 1500 |\n") {
+	if err != nil || !strings.HasPrefix(out.Text, "Sheet \"A & <B>\" of \"A & <B>\", B1500:C4000, 2,501 of 2,501 rows\n\n|  | 1500 |\n") {
 		t.Errorf("empty rows in front are passed over: %v %.120q", err, out.Text)
 	}
-	if out.More == nil || out.More.Total != 2501 || string(out.More.Args) != `{"start_cell":"B2500"}` {
-		t.Errorf("more %+v", out.More)
+	if out.More != nil || out.Entries == nil || len(out.Entries.Lines) != 2501 || out.Entries.Lines[0] != 3 || out.Entries.Lines[1] != 5 {
+		t.Errorf("more %+v, entries %+v", out.More, out.Entries)
+	}
+	out, err = guest.Invoke(read, `{"filepath":"sub/book.xlsx","start_cell":"B2","max_rows":1000}`, o)
+	if err != nil || out.More == nil || out.More.Total != 2501 || string(out.More.Args) != `{"start_cell":"B2500"}` {
+		t.Errorf("%v, more %+v", err, out.More)
 	}
 }
 
@@ -215,13 +219,28 @@ func TestTotalThatIsNotKnown(t *testing.T) {
 }
 
 func TestWideSheet(t *testing.T) {
-	row := make([]string, maxColumns+7)
+	row := make([]string, alignedColumns+7)
 	for i := range row {
 		row[i] = "x"
 	}
-	out, err := guest.Invoke(read, `{"filepath":"sub/book.xlsx"}`, saved(t, workbook(t, [2]string{"S", strings.Join(row, ",")})))
-	if err != nil || !strings.Contains(out.Text, "A1:GR1, 1 of 1 rows, 7 columns left out\n") || strings.Count(out.Text, "| x") != maxColumns {
+	out, err := guest.Invoke(read, `{"filepath":"sub/book.xlsx"}`, saved(t, workbook(t, [2]string{"S", strings.Join(row, ",") + "\ny,,z\n"})))
+	if err != nil || !strings.Contains(out.Text, "A1:GY2, 2 of 2 rows\n") || strings.Count(out.Text, "| x") != len(row) || !strings.HasSuffix(out.Text, "\n| y |  | z |\n") {
 		t.Errorf("%v %.200q", err, out.Text)
+	}
+}
+
+// More rows than the host keeps are left for the next call.
+func TestMoreThanTheHostKeeps(t *testing.T) {
+	table := &table{sheet: "S", start: cell{1, 1}, width: 1, total: 10_000}
+	for range 10_000 {
+		table.rows = append(table.rows, []string{strings.Repeat("|", 500)})
+	}
+	out, err := guest.Invoke(func(c *guest.Call, _ struct{}) (guest.Result, error) {
+		return table.result(c, []string{"S"}), nil
+	}, `{}`, guest.Options{})
+	if err != nil || len(out.Text) > tool.MaxWhole || out.More == nil || out.More.Shown != len(out.Entries.Lines) || out.More.Total != 10_000 ||
+		string(out.More.Args) != fmt.Sprintf(`{"start_cell":"A%d"}`, out.More.Shown+1) {
+		t.Errorf("%v, %d bytes, %+v", err, len(out.Text), out.More)
 	}
 }
 

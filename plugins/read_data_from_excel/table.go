@@ -10,7 +10,10 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-const maxColumns = 200
+const (
+	alignedColumns = 200      // rows of a wider table end with their last cell that holds something
+	ownBytes       = 16 << 10 // room for the first line
+)
 
 // table is the part of a sheet that was read.
 type table struct {
@@ -18,7 +21,7 @@ type table struct {
 	start cell       // the first row that holds something, from the wanted cell on
 	rows  [][]string // empty ones between others are kept, at the end dropped
 	width int        // columns that hold something
-	wide  int        // columns left out at the right
+	bytes int        // of the rows as they are written, at least
 	more  bool       // there are rows after
 	total int        // rows from start on; 0: more than were read, not known how many
 }
@@ -33,7 +36,7 @@ func readTable(book *excelize.File, sheet string, start cell, maxRows int) (*tab
 	defer rows.Close()
 	t := &table{sheet: sheet, start: start}
 	for n := 1; rows.Next(); n++ {
-		if len(t.rows) == maxRows {
+		if len(t.rows) == maxRows && maxRows > 0 || len(t.rows) == tool.MaxEntries || t.bytes > tool.MaxWhole {
 			t.more = true
 			break
 		}
@@ -71,9 +74,12 @@ func (t *table) add(n int, cells []string) {
 	if len(t.rows) == 0 {
 		t.start.row = n
 	}
-	t.rows = append(t.rows, cells[:min(used, maxColumns)])
-	t.width = max(t.width, min(used, maxColumns))
-	t.wide = max(t.wide, used-maxColumns)
+	t.rows = append(t.rows, cells[:used])
+	t.width = max(t.width, used)
+	for _, c := range cells[:used] {
+		t.bytes += len(c)
+	}
+	t.bytes += 3 * max(used, min(t.width, alignedColumns))
 }
 
 // result writes the table after a line that says what it is.
@@ -83,19 +89,17 @@ func (t *table) result(c *guest.Call, sheets []string) guest.Result {
 			"Sheet \""+t.sheet+"\" holds nothing from "+t.start.name()+" on. Sheets: "+quoted(sheets)+".",
 			"工作表 \""+t.sheet+"\" 从 "+t.start.name()+" 起没有数据。工作表有："+quoted(sheets)+"。"))
 	}
+	text := t.write()
 	last := cell{t.start.col + t.width - 1, t.start.row + len(t.rows) - 1}
 	area := t.start.name() + ":" + last.name()
 	of, ofZh := "", ""
 	if t.total > 0 {
 		of, ofZh = " of "+guest.Grouped(t.total), guest.Grouped(t.total)+" 行中的 "
 	}
-	head := c.Say(
+	text.Head = c.Say(
 		"Sheet \""+t.sheet+"\" of "+quoted(sheets)+", "+area+", "+guest.Grouped(len(t.rows))+of+" rows",
-		"工作表 \""+t.sheet+"\"（共有 "+quoted(sheets)+"），"+area+"，"+ofZh+guest.Grouped(len(t.rows))+" 行")
-	if t.wide > 0 {
-		head += c.Say(", "+guest.Grouped(t.wide)+" columns left out", "，省略 "+guest.Grouped(t.wide)+" 列")
-	}
-	r := guest.Text(head + "\n\n" + t.markdown())
+		"工作表 \""+t.sheet+"\"（共有 "+quoted(sheets)+"），"+area+"，"+ofZh+guest.Grouped(len(t.rows))+" 行") + "\n\n"
+	r := text.Result()
 	if t.more {
 		r.More = &tool.More{Shown: len(t.rows), Total: t.total}
 		next := cell{t.start.col, t.start.row + len(t.rows)}
@@ -104,11 +108,18 @@ func (t *table) result(c *guest.Call, sheets []string) guest.Result {
 	return r
 }
 
-// markdown writes the rows, the first as the heading.
-func (t *table) markdown() string {
+// write writes the rows as a table in Markdown, each an entry, the first as the heading. It
+// drops those that are more than the host keeps.
+func (t *table) write() *guest.List {
+	l := &guest.List{}
 	var b strings.Builder
 	for i, row := range t.rows {
-		for col := range t.width {
+		b.Reset()
+		width := t.width
+		if width > alignedColumns && i > 0 {
+			width = max(len(row), 1)
+		}
+		for col := range width {
 			b.WriteString("| ")
 			if col < len(row) {
 				b.WriteString(escape.Replace(strings.TrimSpace(row[col])))
@@ -119,8 +130,14 @@ func (t *table) markdown() string {
 		if i == 0 {
 			b.WriteString(strings.Repeat("| --- ", t.width) + "|\n")
 		}
+		if !l.Fits(b.Len() + ownBytes) {
+			t.rows, t.more = t.rows[:i], true
+			break
+		}
+		l.Entry()
+		l.WriteString(b.String())
 	}
-	return b.String()
+	return l
 }
 
 // escape keeps a cell on its line and in its column.

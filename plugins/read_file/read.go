@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	maxText = 2 << 20  // bytes returned by one call
-	maxScan = 64 << 20 // bytes read to count the lines after them
-	maxWide = 16 << 20 // bytes of a UTF-16 file, which is decoded as a whole
+	maxText = 8<<20 - 1<<10 // bytes returned by one call: what the host keeps, with room for a remark
+	maxScan = 64 << 20      // bytes read to count the lines after them
+	maxWide = 16 << 20      // bytes of a UTF-16 file, which is decoded as a whole
 )
 
 type args struct {
@@ -116,12 +116,12 @@ func text(f io.Reader) (r *bufio.Reader, kind tool.Text, err error) {
 
 // part is what collect took of a file.
 type part struct {
-	text     strings.Builder
-	lines    int  // in text
-	next     int  // the first line that was wanted and did not fit; 0: none
-	total    int  // lines of the file
-	counted  bool // total is exact: the file was read to its end
-	overlong int  // bytes of a single line that did not fit; 0: none
+	text     guest.List // without entries: for texts of any length in little memory
+	lines    int        // in text
+	next     int        // the first line that was wanted and did not fit; 0: none
+	total    int        // lines of the file
+	counted  bool       // total is exact: the file was read to its end
+	overlong int        // bytes of a single line that did not fit; 0: none
 }
 
 // collect takes the lines first to last (0: to the end) up to maxText bytes
@@ -196,7 +196,7 @@ func (p *part) result(c *guest.Call, name string, in args) (guest.Result, error)
 			"%q has %s lines; start_line is %d.", name, guest.Grouped(p.total), in.StartLine).
 			Zh("请读取不超过第 "+guest.Grouped(p.total)+" 行的内容。", "%q 共有 %s 行，start_line 是 %d。")
 	}
-	res := guest.Text(p.text.String())
+	res := p.text.Result()
 	if p.overlong > 0 {
 		res.Text += fmt.Sprintf("\n"+c.Say("[this line goes on: it has %s bytes]", "[这一行还没有结束：全行 %s 字节]"), guest.Grouped(p.overlong))
 	}

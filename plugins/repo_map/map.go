@@ -21,15 +21,15 @@ const (
 
 type args struct {
 	RepoPath  string `json:"repo_path"`  // empty: the workspace
-	MaxTokens int    `json:"max_tokens"` // 0: 2,000
+	MaxTokens int    `json:"max_tokens"` // 0: all, the best 2,000 tokens first
 }
 
-// mapRepo finds the definitions of all source files, ranks them, and writes
-// the best ones that fit the budget, file by file.
+// mapRepo finds the definitions of all source files, ranks them, and writes the best ones
+// that fit the budget, file by file. If the call names no budget, the others follow.
 func mapRepo(c *guest.Call, in args) (guest.Result, error) {
 	if in.MaxTokens < 0 || in.MaxTokens > highestTokens {
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave it out for 2,000.",
-			"\"max_tokens\" must be 1 to %s.", guest.Grouped(highestTokens)).Zh("省略时为 2,000。", "\"max_tokens\" 须为 1 到 %s。")
+		return guest.Result{}, guest.Errorf(tool.BadArgs, "Leave it out for everything, the best first.",
+			"\"max_tokens\" must be 1 to %s.", guest.Grouped(highestTokens)).Zh("省略时返回全部，最重要的在前。", "\"max_tokens\" 须为 1 到 %s。")
 	}
 	budget := cmp.Or(in.MaxTokens, defaultTokens)
 	tree := files.In(c, files.Workspace)
@@ -48,11 +48,17 @@ func mapRepo(c *guest.Call, in args) (guest.Result, error) {
 	}
 	r.rank()
 	shown := r.choose(budget)
-	text := r.draw(c, shown, budget)
-	res := guest.Text(text)
-	if shown < len(r.defs) {
-		res.More = &tool.More{Shown: shown, Total: len(r.defs)}
-		if budget < highestTokens {
+	all := in.MaxTokens == 0
+	text := &guest.List{Head: r.headline(c, shown, budget, all)}
+	r.draw(c, text, true)
+	if all && shown < len(r.defs) {
+		text.Show = shown
+		r.draw(c, text, false)
+	}
+	res := text.Result()
+	if written := text.Entries(); written < len(r.defs) {
+		res.More = &tool.More{Shown: written, Total: len(r.defs)}
+		if budget < highestTokens && !all {
 			res.More.Args, _ = json.Marshal(map[string]int{"max_tokens": min(budget*2, highestTokens)})
 		}
 	}

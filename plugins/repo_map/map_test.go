@@ -70,6 +70,39 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A call without a budget gets every definition once: the map of 2,000 tokens, which is
+// shown first, and then the others.
+func TestEverythingIsHandedOver(t *testing.T) {
+	m := fstest.MapFS{}
+	for i := range 40 {
+		var src strings.Builder
+		for j := range 20 {
+			fmt.Fprintf(&src, "func F%dx%d() {}\n", i, j)
+		}
+		m[fmt.Sprintf("f%02d.go", i)] = &fstest.MapFile{Data: []byte(src.String())}
+	}
+	o := guest.Options{FS: map[string]fs.FS{"/workspace": m}, Limits: tool.Limits{MaxChars: 300, MaxLines: 2}}
+	small, err := guest.Invoke(mapRepo, `{"max_tokens":2000}`, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := guest.Invoke(mapRepo, `{}`, o)
+	if err != nil || out.More != nil || len(out.Entries.Lines) != 800 || out.Entries.Show != small.More.Shown {
+		t.Fatalf("%v, more %+v, entries %+v", err, out.More, out.Entries)
+	}
+	_, first, _ := strings.Cut(small.Text, "\n")
+	if !strings.Contains(out.Text, "800 definitions in 40 files") || !strings.Contains(out.Text, "\n"+first+"The others:\n") {
+		t.Errorf("the map does not come first:\n%.300s", out.Text)
+	}
+	for i := range 40 {
+		for j := range 20 {
+			if strings.Count(out.Text, fmt.Sprintf(" func F%dx%d(", i, j)) != 1 {
+				t.Fatalf("F%dx%d is not there once", i, j)
+			}
+		}
+	}
+}
+
 func TestDefinitions(t *testing.T) {
 	for _, tt := range []struct{ file, line, name, text, why string }{
 		{"a.go", "func (s *Store[T]) Put(x T) error {", "Put", "func (s *Store[T]) Put(x T) error", "a method"},

@@ -94,8 +94,9 @@ func entry(d *def) string {
 	return indent + strconv.Itoa(d.line) + ": " + d.text + "\n"
 }
 
-// draw writes the chosen definitions, the files with the best ones first.
-func (r *repo) draw(c *guest.Call, shown, budget int) string {
+// draw writes the chosen definitions, or all others, the files with the best ones first.
+// Each definition is an entry.
+func (r *repo) draw(c *guest.Call, to *guest.List, chosen bool) {
 	type group struct {
 		file  int
 		defs  []*def
@@ -108,7 +109,7 @@ func (r *repo) draw(c *guest.Call, shown, budget int) string {
 	}
 	for _, d := range r.defs {
 		g := &groups[d.file]
-		if !d.shown {
+		if d.shown != chosen {
 			g.left++
 			continue
 		}
@@ -116,31 +117,44 @@ func (r *repo) draw(c *guest.Call, shown, budget int) string {
 		g.score = max(g.score, d.score)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.score, a.score) })
-
-	var b strings.Builder
-	b.WriteString(r.headline(c, shown, budget))
+	above := ""
+	if !chosen {
+		above = c.Say("The others:\n", "其余定义：\n")
+	}
 	for _, g := range groups {
 		if len(g.defs) == 0 {
 			continue
 		}
-		b.WriteString(r.files[g.file] + ":\n")
+		above += r.files[g.file] + ":\n"
 		for _, d := range g.defs {
-			b.WriteString(entry(d))
+			text := above + entry(d)
+			if !to.Fits(len(text) + ownBytes) {
+				return
+			}
+			to.Entry()
+			to.WriteString(text)
+			above = ""
 		}
-		if g.left > 0 {
-			b.WriteString(c.Say("  … "+guest.Grouped(g.left)+" more\n", "  … 另有 "+guest.Grouped(g.left)+" 个\n"))
+		if g.left > 0 && chosen {
+			to.WriteString(c.Say("  … "+guest.Grouped(g.left)+" more\n", "  … 另有 "+guest.Grouped(g.left)+" 个\n"))
 		}
 	}
-	return b.String()
 }
 
-func (r *repo) headline(c *guest.Call, shown, budget int) string {
+const ownBytes = 16 << 10 // room for the first line
+
+// headline says how many definitions there are, and how many of them the budget chose. all
+// says that the others follow.
+func (r *repo) headline(c *guest.Call, shown, budget int, all bool) string {
 	name := path.Clean(r.start)
 	line := c.Say(
 		name+": "+guest.Grouped(shown)+" of "+guest.Grouped(len(r.defs))+" definitions in "+guest.Grouped(len(r.files))+
 			" files, the most used first (budget "+guest.Grouped(budget)+" tokens)",
 		name+"：共 "+guest.Grouped(len(r.files))+" 个文件、"+guest.Grouped(len(r.defs))+" 个定义，按使用程度列出 "+guest.Grouped(shown)+
 			" 个（预算 "+guest.Grouped(budget)+" 词元）")
+	if all && shown < len(r.defs) {
+		line += c.Say(", the others after them", "，其余在后")
+	}
 	if r.partial {
 		line += c.Say("; stopped after 24 MiB of source", "；已达 24 MiB 源码上限")
 	}

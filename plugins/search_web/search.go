@@ -18,7 +18,6 @@ const (
 type args struct {
 	Query string `json:"query"`
 	Mode  string `json:"mode"`        // deep or quick; empty: deep
-	Start int    `json:"start"`       // the first result to show, from 1; 0: 1
 	Max   int    `json:"max_results"` // 0: the operator's, else by mode
 }
 
@@ -43,7 +42,8 @@ type entry struct {
 	Content string `json:"content"`
 }
 
-// search asks Tavily and writes as many whole results as the host will show.
+// search asks Tavily and writes all results: each search is paid for, so what the host
+// does not show must be in the archive.
 func search(c *guest.Call, in args) (guest.Result, error) {
 	body, err := in.request(c)
 	if err != nil {
@@ -60,12 +60,7 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	if len(a.Results) == 0 && a.Answer == "" {
 		return guest.Text(wording.nothing), nil
 	}
-	start := max(in.Start, 1)
-	if start > max(len(a.Results), 1) {
-		return guest.Result{}, guest.Errorf(tool.BadArgs, "Give a smaller start.",
-			"There are %d results; start is %d.", len(a.Results), start).Zh("请使用较小的 start。", "共有 %d 条结果；start 是 %d。")
-	}
-	return wording.write(a, start, c.MaxChars(), c.MaxLines()), nil
+	return wording.write(a), nil
 }
 
 // request returns the body for the service: by the mode, changed by the operator's
@@ -98,10 +93,6 @@ func (in args) request(c *guest.Call) ([]byte, error) {
 		return nil, guest.Errorf(tool.BadArgs, "Write a few keywords or one question.",
 			"Argument \"query\" must have 1 to %d characters; it has %d.", maxQuery, n).
 			Zh("请写几个关键词或一个问题。", "参数 \"query\" 须有 1 到 %d 个字符，现有 %d 个。")
-	}
-	if in.Start < 0 {
-		return nil, guest.Errorf(tool.BadArgs, "Leave it out to begin with the first.", "\"start\" must not be negative.").
-			Zh("省略时从第一条开始。", "\"start\" 不能为负数。")
 	}
 	return json.Marshal(r)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -67,16 +66,20 @@ func search(c *guest.Call, in args) (guest.Result, error) {
 	case len(pages) == 0:
 		return guest.Text(c.Say("No article was found.", "没有找到条目。")), nil
 	}
-	var r guest.Result
-	var b strings.Builder
+	var b guest.List
+	var sources []tool.Source
 	for i, p := range pages {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n\n%s", p.Title, p.URL, plain(p.Extract, c.Say))
-		r.Sources = append(r.Sources, tool.Source{Title: p.Title, URL: p.URL})
+		if len(pages) > 1 {
+			b.Entry()
+		}
+		b.WriteString("# " + p.Title + "\n" + p.URL + "\n\n" + plain(p.Extract, c.Say))
+		sources = append(sources, tool.Source{Title: p.Title, URL: p.URL})
 	}
-	r.Text = b.String()
+	r := b.Result()
+	r.Sources = sources
 	return r, nil
 }
 

@@ -48,7 +48,22 @@ func compare(c *guest.Call, in args) (guest.Result, error) {
 		return guest.Result{}, err
 	}
 	text, err := difference(was, is, context, c.Say)
-	return guest.Result{Text: text, Sources: sources}, err
+	r := entries(text)
+	r.Sources = sources
+	return r, err
+}
+
+// entries returns a diff with each place that differs as an entry. Only the first line of
+// a place begins with @@: the others begin with a blank, + or -.
+func entries(diff string) guest.Result {
+	var l guest.List
+	for line := range strings.Lines(diff) {
+		if strings.HasPrefix(line, "@@ ") {
+			l.Entry()
+		}
+		l.WriteString(line)
+	}
+	return l.Result()
 }
 
 // read takes a text from its file or from the arguments.

@@ -15,7 +15,7 @@
  *
  *     npx asc greet.ts --outFile greet.wasm -Os --runtime stub --use abort=weir/stop
  *
- * Its plugin.toml says format = "mcp" for the tool. Return everything there is: the host keeps the
+ * Its plugin.toml says format = "mcp" for the tool. Return all that you computed: the host keeps the
  * whole and cuts what is shown. Every call starts with fresh memory, so nothing is collected.
  */
 
@@ -55,6 +55,12 @@ export class Call {
   private sources: string[] = [];
   private parts: string = "";
   private more_: string = "";
+  private entries: i64[] = [];
+  private counted: i32 = 0; // pieces of the text whose newlines are counted
+  private newlines: i64 = 0;
+  private ended: bool = true; // the text is empty or ends with a newline
+  /** How many entries a model reads, from the first, where no agent's limit says otherwise; 0: as many as fit. */
+  show: i64 = 0;
   private code: string = "";
   private hint: string = "";
   private message: string = "";
@@ -115,13 +121,35 @@ export class Call {
   /** Adds to the text of the answer. */
   add(text: string): void { this.text.push(text); }
 
+  /**
+   * Begins an entry, on a line of its own: a hit, a row, a match. What is added next is its
+   * beginning. The host cuts between two entries and says how many there are.
+   */
+  entry(): void {
+    this.count();
+    if (!this.ended) {
+      this.add("\n");
+      this.count();
+    }
+    const at = this.newlines + 1;
+    if (this.entries.length == 0 || this.entries[this.entries.length - 1] != at) this.entries.push(at);
+  }
+
+  private count(): void {
+    for (; this.counted < this.text.length; this.counted++) {
+      const s = this.text[this.counted];
+      for (let i = 0; i < s.length; i++) this.newlines += s.charCodeAt(i) == 10 ? 1 : 0;
+      if (s.length > 0) this.ended = s.charCodeAt(s.length - 1) == 10;
+    }
+  }
+
   /** Says where the content comes from: a page or a file path; the title may be "". */
   source(title: string, url: string): void {
     this.sources.push('{"title":' + quote(title) + ',"url":' + quote(url) + "}");
   }
 
   /**
-   * Says that the tool stopped early: items in the text, items there are (0: unknown), and the
+   * Says that there is more that the tool did not compute: items in the text, items there are (0: unknown), and the
    * arguments to change in the call that goes on, a JSON object ("": none).
    */
   more(shown: i64, total: i64, args: string = ""): void {
@@ -153,8 +181,8 @@ export class Call {
   failed(): bool { return this.code != ""; }
 
   /**
-   * The characters of the answer that will be shown: for stopping early at the source; cutting is
-   * the host's work. Without a word of the host: 8,000.
+   * The characters of the answer that will be shown: for putting first what matters most; cutting
+   * is the host's work. Without a word of the host: 8,000.
    */
   maxChars(): i64 { return this.limit(box(MAX_CHARS), "weir.max_chars", 8000); }
 
@@ -225,8 +253,13 @@ export class Call {
     if (this.failed()) return this.encodeFailure();
     let text = String.UTF8.encode(this.text.join(""), false, String.UTF8.ErrorMode.REPLACE);
     if (text.byteLength > 8 << 20) text = text.slice(0, (8 << 20) + 1); // a byte more tells the host that there is more
-    const after = "}" + this.parts + '],"sources":[' + this.sources.join(",") + "]" + this.more_ + ',"isError":false}';
+    const after = "}" + this.parts + '],"sources":[' + this.sources.join(",") + "]" + this.more_ + this.listed() + ',"isError":false}';
     return joined('{"content":[{"type":"text","text":', quoted(text), after);
+  }
+
+  private listed(): string {
+    if (this.entries.length == 0) return "";
+    return ',"entries":{"lines":[' + this.entries.join(",") + '],"show":' + this.show.toString() + "}";
   }
 
   private encodeFailure(): ArrayBuffer {

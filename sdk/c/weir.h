@@ -12,7 +12,7 @@
        weir_add_str(c, name);
      }
 
-   Its plugin.toml says format = "mcp" for the tool. Return everything there is: the host
+   Its plugin.toml says format = "mcp" for the tool. Return all that you computed: the host
    keeps the whole and cuts what is shown.
 
    Every call starts with fresh memory, so nothing here is ever freed by hand: what the
@@ -58,7 +58,9 @@ typedef struct {
 typedef struct {
   weir_json args;
   bool posted; /* the call came by the mailbox */
-  weir_buf text, sources, parts, more;
+  weir_buf text, sources, parts, more, entries;
+  size_t counted; /* bytes of text whose newlines are counted */
+  int64_t newlines, entry, show;
   const char *code, *hint;
   weir_str message; /* with code: why the call failed */
 } weir_call;
@@ -102,7 +104,12 @@ WEIR_API void weir_add_n(weir_call *c, const char *text, size_t bytes);
 WEIR_API void weir_add_int(weir_call *c, int64_t n);
 /* Where the content comes from: a page or a file path; title may be "". */
 WEIR_API void weir_source(weir_call *c, const char *title, const char *url);
-/* The tool stopped early: items in the text, items there are (0: unknown), and the
+/* What is added next begins an entry, on a line of its own: a hit, a row, a match. The host
+   cuts between two entries and says how many there are. weir_show: how many of them a model
+   reads, from the first, where no agent's limit says otherwise. */
+WEIR_API void weir_entry(weir_call *c);
+WEIR_API void weir_show(weir_call *c, int64_t entries);
+/* There is more that the tool did not compute: items in the text, items there are (0: unknown), and the
    arguments to change in the call that goes on, a JSON object ("" for none). */
 WEIR_API void weir_more(weir_call *c, int64_t shown, int64_t total, const char *args_json);
 /* A picture or other bytes; the model reads one line about it. */
@@ -113,8 +120,8 @@ WEIR_API void weir_part(weir_call *c, const char *mime, const char *name, const 
 WEIR_API void weir_fail(weir_call *c, const char *code, const char *hint, const char *message);
 WEIR_API bool weir_failed(const weir_call *c);
 
-/* How many characters and lines of the answer will be shown: for stopping early at the
-   source; cutting is the host's work. Without a word of the host: 8,000 and 500. */
+/* How many characters and lines of the answer will be shown: for putting first what matters
+   most; cutting is the host's work. Without a word of the host: 8,000 and 500. */
 WEIR_API int64_t weir_max_chars(weir_call *c);
 WEIR_API int64_t weir_max_lines(weir_call *c);
 /* A setting of the manifest; false: it is not set. */
@@ -703,6 +710,17 @@ WEIR_API void weir_source(weir_call *c, const char *title, const char *url) {
   weir__puts(&c->sources, "}");
 }
 
+WEIR_API void weir_entry(weir_call *c) {
+  if (c->text.len && c->text.ptr[c->text.len - 1] != '\n') weir__puts(&c->text, "\n");
+  for (; c->counted < c->text.len; c->counted++) c->newlines += c->text.ptr[c->counted] == '\n';
+  if (c->entry == c->newlines + 1) return;
+  c->entry = c->newlines + 1;
+  if (c->entries.len) weir__puts(&c->entries, ",");
+  weir__put_int(&c->entries, c->entry);
+}
+
+WEIR_API void weir_show(weir_call *c, int64_t entries) { c->show = entries; }
+
 WEIR_API void weir_more(weir_call *c, int64_t shown, int64_t total, const char *args_json) {
   c->more = (weir_buf){0};
   weir__puts(&c->more, "{\"shown\":"), weir__put_int(&c->more, shown);
@@ -776,6 +794,10 @@ static weir_buf weir__answer(weir_call *c) {
   weir__put(&b, c->parts.ptr, c->parts.len);
   weir__puts(&b, "],\"sources\":["), weir__put(&b, c->sources.ptr, c->sources.len), weir__puts(&b, "]");
   if (c->more.len) weir__puts(&b, ",\"more\":"), weir__put(&b, c->more.ptr, c->more.len);
+  if (c->entries.len) {
+    weir__puts(&b, ",\"entries\":{\"lines\":["), weir__put(&b, c->entries.ptr, c->entries.len);
+    weir__puts(&b, "],\"show\":"), weir__put_int(&b, c->show), weir__puts(&b, "}");
+  }
   weir__puts(&b, ",\"isError\":false}");
   return b;
 }

@@ -52,8 +52,9 @@ func (c *Call) ConfigInt(key string, fallback int) int {
 	return n
 }
 
-// MaxChars is how many characters of the result the host will show. A host
-// that does not say leaves the default of 8,000.
+// MaxChars is how many characters of the result the host will show. It is for putting
+// first what matters most, not for leaving out what there is: the host cuts, and keeps
+// the whole. A host that does not say leaves the default of 8,000.
 func (c *Call) MaxChars() int { return c.limit(keyMaxChars, tool.DefaultMaxChars) }
 
 // MaxLines is how many lines of the result the host will show. A host that

@@ -13,9 +13,10 @@
 // The export is built with GOOS=wasip1 GOARCH=wasm -buildmode=c-shared. The
 // function itself holds no Wasm, so Invoke runs it in an ordinary unit test.
 //
-// A tool returns its whole text. Cutting it for a model is the host's work;
-// MaxChars and MaxLines are there for tools that can stop early at the source
-// and say so with Result.More.
+// A tool returns its whole text. Cutting it for a model is the host's work. A text of
+// hits, rows or matches is written with a List: the host then cuts between two of them
+// and says how many there are. Where a tool has not computed everything, such as the
+// next page of a server, Result.More says how to go on.
 //
 // The output is always the JSON of an MCP tool result, so a manifest that
 // describes such a tool says format = "mcp".

@@ -98,7 +98,7 @@ func asked() ([]byte, bool) {
 // post leaves the answer where the host finds it. A text alone is left as it is: to
 // escape it here takes longer than all else that is done with it.
 func post(r Result, err error) {
-	if err == nil && r.More == nil && len(r.Sources) == 0 && len(r.Parts) == 0 {
+	if err == nil && r.More == nil && r.Entries == nil && len(r.Sources) == 0 && len(r.Parts) == 0 {
 		outbox, box.state = unsafe.Slice(unsafe.StringData(r.Text), len(r.Text)), boxText
 	} else {
 		outbox, box.state = encode(r, err), boxAnswered

@@ -66,13 +66,14 @@ type wire struct {
 	Content []part        `json:"content"`
 	Sources []tool.Source `json:"sources,omitempty"`
 	More    *tool.More    `json:"more,omitempty"`
+	Entries *tool.Entries `json:"entries,omitempty"`
 	IsError bool          `json:"isError"`
 	Error   *tool.Error   `json:"error,omitempty"`
 }
 
 // result reads a wire form back; the first text is the whole text.
 func (w wire) result() Result {
-	r := Result{Sources: w.Sources, More: w.More}
+	r := Result{Sources: w.Sources, More: w.More, Entries: w.Entries}
 	for _, p := range w.Content {
 		switch {
 		case p.Type == "text" && p.Text != nil:

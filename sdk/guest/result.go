@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,8 @@ type Result struct {
 	Sources []tool.Source
 	// More says that the tool stopped early and how to go on; nil: it did not.
 	More *tool.More
+	// Entries says where the entries of Text begin, as List notes it; nil: it has none.
+	Entries *tool.Entries
 	// Parts are images and other bytes; the model reads one line about each.
 	Parts []tool.Blob
 }
@@ -71,6 +74,9 @@ func encode(r Result, err error) []byte {
 	if r.More != nil {
 		b, err = appendJSON(append(b, `,"more":`...), r.More, err)
 	}
+	if e := r.Entries; e != nil {
+		b = appendEntries(append(b, `,"entries":`...), e)
+	}
 	if err != nil { // only More.Args, which a tool writes by hand, can be invalid JSON
 		return encodeError(Errorf(tool.Failed, "", "The tool gave arguments to continue that are not JSON."))
 	}
@@ -78,6 +84,22 @@ func encode(r Result, err error) []byte {
 }
 
 const textStart = `{"content":[{"type":"text","text":`
+
+// appendEntries writes entries as JSON: there may be many of them.
+func appendEntries(b []byte, e *tool.Entries) []byte {
+	b = append(b, `{"lines":[`...)
+	for i, n := range e.Lines {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	b = append(b, ']')
+	if e.Show > 0 {
+		b = strconv.AppendInt(append(b, `,"show":`...), int64(e.Show), 10)
+	}
+	return append(b, '}')
+}
 
 // failure is an error as the host reads it.
 func failure(err error) *tool.Error {

@@ -40,7 +40,11 @@ export interface Response {
 export type Answer = string | {
   text: string;
   sources?: { title?: string; url?: string }[];
-  /** How to read on, where the tool has left something out. */
-  more?: { shown: number; total?: number; args?: Record<string, unknown>; lines?: number };
+  /** Hits, rows or matches, which come after the text, each on a line of its own. The host cuts between two of them and says how many there are. */
+  entries?: string[];
+  /** How many entries a model reads, from the first, where no agent's limit says otherwise. */
+  show?: number;
+  /** How to go on, where there is more that the tool did not compute. */
+  more?: { shown: number; total?: number; args?: Record<string, unknown> };
   parts?: { mime: string; name?: string; data: Uint8Array | string }[];
 };

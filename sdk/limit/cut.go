@@ -24,6 +24,10 @@ func Apply(whole string, l tool.Limits, by By) tool.View {
 // Fit is Apply on the whole of r that also reserves for everything else Render
 // adds to r: its error, the tool's claim of more, the selectors of a load. A
 // load is shown head_only, whatever l says, so that pages follow each other.
+//
+// The cut falls between two entries of r, and the view counts them. An entry that is
+// larger than the budget alone is cut in its middle, as a text without entries is. At
+// most r.Entries.Show entries are shown, the first ones.
 func Fit(r tool.Result, l tool.Limits, by By) tool.View {
 	return CompileHighlights(l.Keep).Fit(r, l, by)
 }
@@ -86,16 +90,25 @@ func part(n int, f float64) int {
 	return int(math.Round(float64(n) * f))
 }
 
-// apply cuts whole under l, and first shows lines of h.
-func apply(whole string, l tool.Limits, by By, res reserve, h *Highlights) tool.View {
+// apply cuts whole, which has entries e, under l, and first shows lines of h.
+func apply(whole string, e *tool.Entries, l tool.Limits, by By, res reserve, h *Highlights) tool.View {
 	v := tool.View{Text: whole}
 	v.TotalChars, v.TotalLines = Count(whole)
+	var entries listing
+	if l.Strategy != tool.JSON {
+		entries = listed(whole, e)
+	}
+	v.TotalEntries, v.ShownEntries = len(entries.starts), len(entries.starts)
 	most := most(l)
-	if v.TotalChars+res.chars <= most.chars && v.TotalLines+res.lines <= most.lines {
+	fits := v.TotalChars+res.chars <= most.chars && v.TotalLines+res.lines <= most.lines
+	if fits && entries.end == 0 {
 		return v
 	}
+	if entries.end > 0 { // the first ones are to be shown, whatever is of interest after them
+		l.Strategy, h = tool.HeadOnly, nil
+	}
 	room := noticeRoom(most.chars, res)
-	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole), highlights: h}
+	c := cutter{whole: whole, chars: v.TotalChars, lines: v.TotalLines, tail: len(whole), highlights: h, listing: entries}
 	g := h.begin(l.Strategy)
 	if l.Strategy != tool.JSON || !c.runJSON(most.less(room, res.lines+1)) {
 		room = c.cut(&v, g, l, most.less(0, res.lines+1), room)
@@ -104,7 +117,9 @@ func apply(whole string, l tool.Limits, by By, res reserve, h *Highlights) tool.
 	c.view(&v)
 	h.end(g)
 	v.By, v.Limit, v.Unit = by.Chars, l.MaxChars, tool.Chars
-	if v.TotalChars+res.chars <= most.chars || v.TotalLines+res.lines > most.lines && !c.charBound {
+	if entries.end > 0 && (fits || c.head == entries.end) {
+		v.By, v.Limit, v.Unit = tool.LayerTool, entries.show, tool.EntryUnit
+	} else if v.TotalChars+res.chars <= most.chars || v.TotalLines+res.lines > most.lines && !c.charBound {
 		v.By, v.Limit, v.Unit = by.Lines, l.MaxLines, tool.Lines
 	}
 	return v

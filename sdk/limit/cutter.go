@@ -22,6 +22,7 @@ type cutter struct {
 	counts       []int       // selected units with identical lines elsewhere
 	terse        bool        // markers have no numbers
 	highlights   *Highlights
+	listing      listing
 	json         string // shown instead of everything else, if not empty
 	// charBound reports that characters, not lines, limited an end.
 	charBound bool
@@ -47,32 +48,48 @@ func (c *cutter) ends() (chars, lines int) {
 	return hc + tc, hl + tl
 }
 
-// takeHead selects the longest head within b that ends at a natural break.
+// takeHead selects the longest head within b that ends between entries, or else at a
+// natural break.
 func (c *cutter) takeHead(b budget) {
 	i := forward(c.whole, b.chars)
+	byLines := false
 	if b.lines < unlimited {
-		if j := firstLines(c.whole[:i], b.lines); j < i {
-			c.head = min(j, c.tail)
-			return
-		}
+		j := firstLines(c.whole[:i], b.lines)
+		i, byLines = j, j < i
 	}
-	c.charBound = c.charBound || b.chars > 0 && i < len(c.whole)
-	low := i - len(lastChars(c.whole[:i], b.chars/10))
-	c.head = min(settleHead(c.whole, low, i), c.tail)
+	if end := c.listing.end; end > 0 && i >= end {
+		c.head = min(end, c.tail)
+		return
+	}
+	c.charBound = c.charBound || !byLines && b.chars > 0 && i < len(c.whole)
+	if at, ok := c.listing.before(c.whole, i, b); ok && i < len(c.whole) {
+		c.head = min(at, c.tail)
+		return
+	}
+	if !byLines {
+		i = settleHead(c.whole, i-len(lastChars(c.whole[:i], b.chars/10)), i)
+	}
+	c.head = min(i, c.tail)
 }
 
-// takeTail selects the longest tail within b that starts at a natural break.
+// takeTail selects the longest tail within b that starts with an entry, or else at a
+// natural break.
 func (c *cutter) takeTail(b budget) {
 	i := backward(c.whole, b.chars)
+	byLines := false
 	if b.lines < unlimited {
-		if j := lastLines(c.whole[i:], b.lines); j > 0 {
-			c.tail = max(i+j, c.head)
-			return
-		}
+		j := lastLines(c.whole[i:], b.lines)
+		i, byLines = i+j, j > 0
 	}
-	c.charBound = c.charBound || b.chars > 0 && i > 0
-	high := i + forward(c.whole[i:], b.chars/10)
-	c.tail = max(settleTail(c.whole, i, high), c.head)
+	c.charBound = c.charBound || !byLines && b.chars > 0 && i > 0
+	if at, ok := c.listing.after(c.whole, i, b); ok {
+		c.tail = max(at, c.head)
+		return
+	}
+	if !byLines {
+		i = settleTail(c.whole, i, i+forward(c.whole[i:], b.chars/10))
+	}
+	c.tail = max(i, c.head)
 }
 
 func lastChars(s string, n int) string { return s[backward(s, n):] }
@@ -137,6 +154,9 @@ func (c *cutter) view(v *tool.View) {
 	omit(c.tail)
 	text.WriteString(c.whole[c.tail:])
 	v.Text, v.Gaps, v.Terse = text.String(), gaps, c.terse
+	if v.TotalEntries > 0 {
+		v.ShownEntries = c.listing.within(c.whole, c.shown())
+	}
 }
 
 // omissions appends a gap for each part that is not shown, with its characters, and with

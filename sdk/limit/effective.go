@@ -23,16 +23,6 @@ func Lower(l tool.Limits, by By, chars int, layer tool.Layer) (tool.Limits, By) 
 	return l, by
 }
 
-// counted returns l and by with MaxLines lowered to the lines in which a tool counted
-// what it shows, with two lines for the notice and the claim. Those lines are the first
-// of the text: the strategy is then head_only.
-func counted(m *tool.More, l tool.Limits, by By) (tool.Limits, By) {
-	if m != nil && m.Lines > 0 && (l.MaxLines <= 0 || m.Lines+2 <= l.MaxLines) {
-		l.MaxLines, by.Lines, l.Strategy, l.Keep = m.Lines+2, tool.LayerTool, tool.HeadOnly, nil
-	}
-	return l, by
-}
-
 // Share divides budget characters over the results of one round and returns a
 // cap for each, in the same order. A result within its fair share is capped at
 // its own size. The larger ones share the rest equally, but each gets at least

@@ -88,7 +88,7 @@ func CompileHighlights(exprs []string) *Highlights {
 
 // Apply is the function Apply with h in place of l.Keep.
 func (h *Highlights) Apply(whole string, l tool.Limits, by By) tool.View {
-	return apply(whole, l, by, reserve{notice: tool.NoticeChars}, h)
+	return apply(whole, nil, l, by, reserve{notice: tool.NoticeChars}, h)
 }
 
 // Fit is the function Fit with h in place of l.Keep.
@@ -96,11 +96,7 @@ func (h *Highlights) Fit(r tool.Result, l tool.Limits, by By) tool.View {
 	if r.Load != nil {
 		l.Strategy, h = tool.HeadOnly, nil
 	}
-	if r.More != nil && r.More.Lines > 0 {
-		h = nil // only the lines that the tool counted are shown
-	}
-	l, by = counted(r.More, l, by)
-	return apply(r.Whole(), l, by, reserveFor(r), h)
+	return apply(r.Whole(), r.Entries, l, by, reserveFor(r), h)
 }
 
 // A Pattern is one of weir's own patterns: what it is for, and its expression.

@@ -61,10 +61,35 @@ func (w words) notices(r tool.Result) []string {
 			fmt.Sprintf("[截断了 %d 字符（%s），“…+n” 表示省略了 n 项、键或字符。结果已截断，原始长度: %d 字符。%s]", chars, w.limit(v), v.TotalChars, w.remedy(r)),
 		), w.briefly(chars, v.TotalChars)}
 	}
+	if v.TotalEntries > 0 {
+		return w.entries(r, chars, lines)
+	}
 	return []string{w.pick(
 		fmt.Sprintf("[%s of %s characters (%s of %s lines) left out by %s. %s]", thousands(chars), thousands(v.TotalChars), thousands(lines), thousands(v.TotalLines), w.limit(v), w.remedy(r)),
 		fmt.Sprintf("[截断了 %d 字符 / %d 行（%s）。结果已截断，原始长度: %d 字符 / %d 行。%s]", chars, lines, w.limit(v), v.TotalChars, v.TotalLines, w.remedy(r)),
 	), w.briefly(chars, v.TotalChars)}
+}
+
+// entries returns the wordings of the notice of a result with entries.
+func (w words) entries(r tool.Result, chars, lines int) []string {
+	v := r.Shown
+	first := "" // the entries shown are the first ones
+	if len(v.Gaps) == 1 && v.Gaps[0].At == len(v.Text) {
+		first = "前"
+	}
+	head := w.pick(
+		fmt.Sprintf("[%s of %s results shown whole; %s of %s characters", thousands(v.ShownEntries), thousands(v.TotalEntries), thousands(chars), thousands(v.TotalChars)),
+		fmt.Sprintf("[完整显示%s %d 个结果（结果已截断，共 %d 条结果）。截断了 %d 字符", first, v.ShownEntries, v.TotalEntries, chars))
+	return []string{
+		head + w.pick(
+			fmt.Sprintf(" (%s of %s lines) left out by %s. %s]", thousands(lines), thousands(v.TotalLines), w.limit(v), w.remedy(r)),
+			fmt.Sprintf(" / %d 行（%s），原始长度: %d 字符 / %d 行。%s]", lines, w.limit(v), v.TotalChars, v.TotalLines, w.remedy(r))),
+		head + w.pick(
+			fmt.Sprintf(" left out by %s. %s]", w.limit(v), w.remedy(r)),
+			fmt.Sprintf("（%s），原始长度: %d 字符。%s]", w.limit(v), v.TotalChars, w.remedy(r))),
+		head + w.pick(" left out]", fmt.Sprintf("，原始长度: %d 字符]", v.TotalChars)),
+		w.briefly(chars, v.TotalChars),
+	}
 }
 
 func (w words) pick(en, zh string) string {
@@ -83,9 +108,12 @@ func (w words) briefly(missing, total int) string {
 // limit names the layer that decided, and its limit.
 func (w words) limit(v tool.View) string {
 	n := w.pick(thousands(v.Limit), strconv.Itoa(v.Limit))
-	if v.Unit == tool.Lines {
+	switch v.Unit {
+	case tool.Lines:
 		n += w.pick(" lines", " 行")
-	} else {
+	case tool.EntryUnit:
+		n += w.pick(" results", " 个结果")
+	default:
 		n += w.pick("", " 字符")
 	}
 	switch v.By {
@@ -108,6 +136,8 @@ func (w words) limit(v tool.View) string {
 // remedy states how to get the missing part, or that it is lost.
 func (w words) remedy(r tool.Result) string {
 	switch {
+	case r.Ref != nil && r.Shown.TotalEntries > 0:
+		return w.pick("The rest: ", "余下: ") + w.call(r) + w.pick(" or ", " 或 ") + w.grep(r.Shown)
 	case r.Ref != nil:
 		return w.pick("The whole: ", "全文: ") + w.call(r) + w.pick(" or ", " 或 ") + w.grep(r.Shown)
 	case r.Unkept:
@@ -153,7 +183,7 @@ func (w words) call(r tool.Result) string {
 		switch {
 		case first.First == 0:
 			sel = `, pointer="/…"`
-		case first.First == last.Last:
+		case first.First == last.Last && (v.TotalEntries == 0 || !startsLine(v.Text, first.At)):
 			sel = fmt.Sprintf(", offset=%d", runes(v.Text[:first.At]))
 		default:
 			sel = fmt.Sprintf(`, lines="%d-%d"`, first.First, last.Last)
@@ -161,6 +191,9 @@ func (w words) call(r tool.Result) string {
 	}
 	return fmt.Sprintf(`load_tool_history(uuid="%s"%s)`, r.Ref.UUID, sel)
 }
+
+// startsLine reports whether a line of text begins at byte at.
+func startsLine(text string, at int) bool { return at == 0 || text[at-1] == '\n' }
 
 // marker returns the marker of a further gap. cutter.marker reserves its room.
 func (w words) marker(g tool.Gap) string {
@@ -390,6 +423,8 @@ func isMark(s string) bool {
 		return isAmount(s[len("characters "):], " to ")
 	case strings.HasPrefix(s, "第 "):
 		return strings.Contains(line, "字符，共")
+	case strings.HasPrefix(s, "完整显示"):
+		return strings.Contains(line, "结果已截断，共 ")
 	}
 	for _, p := range []string{"结果已截断", "截断了", "截断"} {
 		if after, ok := strings.CutPrefix(s, p); ok {
@@ -407,7 +442,7 @@ func isPlaceholder(s string) bool {
 
 // isNotice reports whether s, after a "[", continues like a sentence of Render.
 func isNotice(s string) bool {
-	for _, p := range []string{"截断了", "结果已截断", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "… ×", "结果相同: 与"} {
+	for _, p := range []string{"截断了", "结果已截断", "完整显示", "以上是模型写的摘要", "工具说明:", "继续: 同一调用", "… 第 ", "… ×", "结果相同: 与"} {
 		if strings.HasPrefix(s, p) {
 			return true
 		}
@@ -432,5 +467,5 @@ func isAmount(s, word string) bool {
 		return false
 	}
 	rest := strings.TrimLeft(after, "0123456789,")
-	return len(rest) < len(after) && (hasFold(rest, " characters") || hasFold(rest, " lines") || hasFold(rest, " of "))
+	return len(rest) < len(after) && (hasFold(rest, " characters") || hasFold(rest, " lines") || hasFold(rest, " results") || hasFold(rest, " of "))
 }

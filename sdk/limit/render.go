@@ -37,7 +37,7 @@ func Render(r tool.Result, l tool.Locale) string {
 // around returns the lines before and after the text, and the room left for the
 // notice, separators included.
 func (w words) around(r tool.Result) (failure, claim string, room int) {
-	failure, claim, room = w.head(r), w.claim(r, holdsLess(r)), r.Shown.Room
+	failure, claim, room = w.head(r), w.claim(r, r.Shown.Cut()), r.Shown.Room
 	if room <= 0 {
 		return failure, claim, tool.NoticeChars
 	}
@@ -46,18 +46,6 @@ func (w words) around(r tool.Result) (failure, claim string, room int) {
 	}
 	failure = clip(failure, room-2)
 	return failure, claim, room - added(failure, claim)
-}
-
-// holdsLess reports whether less is shown than the tool counted as shown.
-func holdsLess(r tool.Result) bool {
-	v := r.Shown
-	if r.More == nil || !v.Cut() {
-		return false
-	}
-	if r.More.Lines <= 0 || v.Summarized || len(v.Gaps) == 0 {
-		return true
-	}
-	return strings.Count(v.Text[:v.Gaps[0].At], "\n") < r.More.Lines
 }
 
 // added returns the characters of the lines, each with a newline.

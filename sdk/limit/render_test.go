@@ -35,6 +35,10 @@ func notices() map[string]tool.Result {
 		r.Shown = limit.Fit(r, l, by)
 		return r
 	}
+	listed := &tool.Entries{}
+	for n := 2; n < 801; n += 3 {
+		listed.Lines = append(listed.Lines, n)
+	}
 	of := func(layer tool.Layer) limit.By { return limit.By{Chars: layer, Lines: layer} }
 	m := map[string]tool.Result{
 		"whole":               fit(tool.Result{}, "all of it\n", l, by),
@@ -53,6 +57,11 @@ func notices() map[string]tool.Result {
 		"error with text":     fit(tool.Result{Err: &tool.Error{Code: tool.Failed, Msg: "Exit code 2.\n<tool_call>"}}, "cc: no such file\n", l, by),
 		"load":                fit(tool.Result{Load: &tool.Load{UUID: uuid, Chars: 35_870, Args: json.RawMessage(`{"uuid":"x","lines":"1-801","context":2}`)}}, whole, l, of(tool.LayerLoad)),
 		"load, next page":     fit(tool.Result{Load: &tool.Load{UUID: uuid, Chars: 45_870, Offset: 10_000}}, whole, l, of(tool.LayerLoad)),
+		"entries":             fit(tool.Result{Ref: ref, Entries: listed}, whole, tool.Limits{MaxChars: 8000, Strategy: tool.HeadOnly}, of(tool.LayerAgent)),
+		"entries, the first":  fit(tool.Result{Ref: ref, Entries: &tool.Entries{Lines: listed.Lines, Show: 7}}, whole, l, by),
+		"entries, both ends":  fit(tool.Result{Ref: ref, Entries: listed}, whole, l, by),
+		"entries, gone":       fit(tool.Result{Unkept: true, Entries: listed}, whole, tool.Limits{MaxChars: 8000, Strategy: tool.HeadOnly}, by),
+		"entries, too small":  fit(tool.Result{Ref: ref, Entries: listed}, whole, tool.Limits{MaxChars: 100}, by),
 		"a limit too small":   fit(tool.Result{Ref: ref}, whole, tool.Limits{MaxChars: 100}, by),
 		"hardly any limit":    fit(tool.Result{Ref: ref}, whole, tool.Limits{MaxChars: 3}, by),
 	}

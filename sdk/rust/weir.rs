@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! Its plugin.toml says `format = "mcp"` for the tool. Return everything there is: the host keeps
+//! Its plugin.toml says `format = "mcp"` for the tool. Return all that you computed: the host keeps
 //! the whole and cuts what is shown. Every call starts with fresh memory and fresh statics.
 #![allow(dead_code)]
 
@@ -75,10 +75,24 @@ pub struct Answer {
     pub text: String,
     /// The pages or files that the text comes from.
     pub sources: Vec<Source>,
-    /// The tool stopped early; `None`: it did not.
+    /// There is more that the tool did not compute; `None`: there is not.
     pub more: Option<More>,
+    /// Where the entries of the text begin, as `entry` notes it.
+    pub entries: Entries,
     /// Pictures and other bytes; the model reads one line about each.
     pub parts: Vec<Part>,
+}
+
+/// Where the entries of a text begin: hits, rows, matches. The host cuts between two of them and says
+/// how many there are.
+#[derive(Default)]
+pub struct Entries {
+    /// How many of them a model reads, from the first, where no agent's limit says otherwise; 0: as
+    /// many as fit.
+    pub show: i64,
+    lines: Vec<i64>,
+    counted: usize, // bytes of the text whose newlines are counted
+    newlines: i64,
 }
 
 pub struct Source {
@@ -149,6 +163,19 @@ impl Answer {
     pub fn text(text: impl Into<String>) -> Answer {
         Answer { text: text.into(), ..Answer::default() }
     }
+
+    /// Begins an entry, on a line of its own: what is added to the text next is its beginning.
+    pub fn entry(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        let e = &mut self.entries;
+        e.newlines += self.text.as_bytes()[e.counted..].iter().filter(|&&b| b == b'\n').count() as i64;
+        e.counted = self.text.len();
+        if e.lines.last() != Some(&(e.newlines + 1)) {
+            e.lines.push(e.newlines + 1);
+        }
+    }
 }
 
 impl Error {
@@ -189,8 +216,8 @@ impl Call {
         self.arg(name).map_or(Ok(fallback), |v| v.as_bool().ok_or_else(|| wrong(name, "true or false")))
     }
 
-    /// The characters of the answer that will be shown: for stopping early at the source; cutting
-    /// is the host's work. Without a word of the host: 8,000.
+    /// The characters of the answer that will be shown: for putting first what matters
+    /// most; cutting is the host's work. Without a word of the host: 8,000.
     pub fn max_chars(&self) -> i64 {
         self.limit(MAX_CHARS, "weir.max_chars", 8000)
     }
@@ -359,6 +386,16 @@ fn encode_answer(a: &Answer) -> String {
             b.push_str(",\"args\":");
             b.push_str(&m.args);
         }
+        b.push('}');
+    }
+    if !a.entries.lines.is_empty() {
+        b.push_str(",\"entries\":{\"lines\":");
+        for (i, n) in a.entries.lines.iter().enumerate() {
+            b.push(if i == 0 { '[' } else { ',' });
+            put_int(&mut b, *n);
+        }
+        b.push_str("],\"show\":");
+        put_int(&mut b, a.entries.show);
         b.push('}');
     }
     b.push_str(",\"isError\":false}");

@@ -30,6 +30,8 @@ type Result struct {
 	Structured json.RawMessage `json:"-"`
 	// More is the tool's own claim that it stopped early; nil: it did not.
 	More *More `json:"more,omitempty"`
+	// Entries says where the entries of the whole begin; nil: it has none.
+	Entries *Entries `json:"-"`
 	// Ref names the archived whole; nil: it was not archived.
 	Ref *Ref `json:"ref,omitempty"`
 	// Load is set on results of load_tool_history only.
@@ -89,8 +91,9 @@ func (r Result) WithWhole(whole string) Result {
 	return r
 }
 
-// Release drops the whole text from memory, which stays in the archive, and Structured.
-func (r *Result) Release() { r.whole, r.Structured = "", nil }
+// Release drops the whole text from memory, which stays in the archive, Entries and
+// Structured.
+func (r *Result) Release() { r.whole, r.Entries, r.Structured = "", nil, nil }
 
 // A View is the part of a result that is shown. The notice about what is left
 // out is not part of Text: it is rendered once, at the edge, inside the budget.
@@ -120,6 +123,10 @@ type View struct {
 	// those identical to a shown one; Grep is an expression that finds them.
 	LeftOut int    `json:"left_out,omitempty"`
 	Grep    string `json:"grep,omitempty"`
+	// TotalEntries is how many entries the whole has; 0: it has none, or they are not
+	// known. ShownEntries of them are shown, each from its beginning to its end.
+	TotalEntries int `json:"total_entries,omitempty"`
+	ShownEntries int `json:"shown_entries,omitempty"`
 }
 
 // A Kept is a line that is shown because an expression matches it.
@@ -140,8 +147,9 @@ type Unit string
 
 // The units a limit can have decided by.
 const (
-	Chars Unit = "characters"
-	Lines Unit = "lines"
+	Chars     Unit = "characters"
+	Lines     Unit = "lines"
+	EntryUnit Unit = "entries"
 )
 
 // Cut reports whether anything of the whole is not shown.
@@ -213,13 +221,26 @@ type Blob struct {
 
 // More is a tool's own claim that there is more where its text came from.
 type More struct {
-	Shown int `json:"shown"` // items in the text, or in its first Lines
+	Shown int `json:"shown"` // items in the text
 	Total int `json:"total"` // items there are; 0: unknown
 	// Args are the arguments to change in the call that continues.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Lines is how many lines of the text a model is to read: Shown counts the items in
-	// them, and the rest is for the archive. 0: all lines.
-	Lines int `json:"lines,omitempty"`
+}
+
+// MaxEntries is how many entries a host reads of one result. It ignores the entries of a
+// result that has more.
+const MaxEntries = 100_000
+
+// Entries say where the entries of a text begin: its hits, rows, matches or files. A cut
+// then falls between two of them, and the notice counts them.
+type Entries struct {
+	// Lines are the lines at which the entries begin, counted from 1 and ascending. An
+	// entry ends where the next one begins, the last with the text. What comes before
+	// the first belongs to none.
+	Lines []int `json:"lines"`
+	// Show is how many of the entries a model reads, from the first, where no agent's
+	// limit replaces the tool's; 0: as many as fit.
+	Show int `json:"show,omitempty"`
 }
 
 // SummaryCost is what one summary by a model took.

@@ -100,7 +100,7 @@ func (w *texts) leftOut(notice string) string {
 	if !compiled(loadCall).MatchString(notice) || strings.HasPrefix(body, "Characters ") || strings.HasPrefix(body, "第 ") {
 		return ""
 	}
-	for _, end := range []string{". The whole:", "。全文:", "; \"", ", “"} {
+	for _, end := range []string{". The whole:", "。全文:", ". The rest:", "。余下:", "; \"", ", “"} {
 		body, _, _ = strings.Cut(body, end)
 	}
 	part := w.wordF

@@ -1,6 +1,6 @@
 // Command find_todos is a weir tool: it lists the notes that people leave in
-// their code. It stops early at the source, when there is more than will be shown,
-// and says how to go on.
+// their code. Each note is an entry: the host cuts between two of them and says how many
+// there are.
 package main
 
 import (
@@ -40,8 +40,7 @@ type finder struct {
 	note  *regexp.Regexp
 	skip  int
 	found int
-	out   strings.Builder
-	shown int
+	out   guest.List
 }
 
 func findTodos(c *guest.Call, in args) (guest.Result, error) {
@@ -113,23 +112,23 @@ func (f *finder) read(name string) {
 	}
 }
 
-// add keeps a note while there is room for it in what will be shown.
+// add adds a note while the host keeps it.
 func (f *finder) add(note string) {
 	f.found++
-	room := 4 * f.call.MaxChars() // more than is shown: the whole can be loaded again
-	if f.found > f.skip && f.out.Len()+len(note) <= room {
+	if f.found > f.skip && f.out.Fits(len(note)) {
+		f.out.Entry()
 		f.out.WriteString(note)
-		f.shown++
 	}
 }
 
 func (f *finder) result() guest.Result {
-	if f.shown == 0 {
+	n := f.out.Entries()
+	if n == 0 {
 		return guest.Text(f.call.Say("There are no such notes.", "没有这样的标记。"))
 	}
-	r := guest.Text(f.out.String())
-	if behind := f.skip + f.shown; behind < f.found {
-		r.More = &tool.More{Shown: f.shown, Total: f.found, Args: fmt.Appendf(nil, `{"skip":%d}`, behind)}
+	r := f.out.Result()
+	if behind := f.skip + n; behind < f.found {
+		r.More = &tool.More{Shown: n, Total: f.found, Args: fmt.Appendf(nil, `{"skip":%d}`, behind)}
 	}
 	return r
 }

@@ -23,6 +23,9 @@ type Answer struct {
 	Sources []tool.Source
 	Parts   []tool.Blob // what is not text
 	More    *tool.More
+	// Entries says where the entries of Text begin; nil: it has none, or what the tool says
+	// of them cannot be.
+	Entries *tool.Entries
 	Err     *tool.Error // the failure that the tool reports; nil: none
 	RawSize int         // of what came from the tool, in bytes
 	// Structured is the structured content of an MCP result; nil: none.
@@ -38,6 +41,9 @@ type Answer struct {
 // bytes returns the memory that the answer needs.
 func (a Answer) bytes() int {
 	n := len(a.Text) + len(a.Raw) + len(a.Structured)
+	if a.Entries != nil {
+		n += 8 * len(a.Entries.Lines)
+	}
 	for _, p := range a.Parts {
 		n += len(p.Data)
 	}

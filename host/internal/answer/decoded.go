@@ -20,6 +20,7 @@ type decoded struct {
 	sources    []tool.Source
 	structured []byte // JSON; nil: none
 	more       *tool.More
+	entries    *tool.Entries // of the texts as they came
 	err        *tool.Error
 }
 
@@ -126,6 +127,7 @@ func (d decoded) answer(l tool.Locale) Answer {
 func (d decoded) withText(whole string, parts []tool.Blob) Answer {
 	a := decodeText(whole)
 	a.RawSize, a.Parts, a.More, a.Sources, a.Structured = d.size, parts, d.more, cleanSources(d.sources), d.structured
+	a.Entries = placed(beginning(whole), a, d.entries)
 	a.Cut = a.Cut || d.cut
 	if d.isError {
 		return d.failed(a)

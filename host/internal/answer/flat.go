@@ -25,6 +25,7 @@ const (
 	bitStructured
 	bitMore
 	bitError
+	bitEntries
 )
 
 // Flatten decodes a result of the Model Context Protocol and appends its flat form to b,
@@ -43,7 +44,7 @@ func Flatten(b, raw []byte) (out []byte, text bool) {
 }
 
 func (d decoded) flat(b []byte) []byte {
-	set := when(d.cut, bitCut) | when(d.isError, bitIsError) | when(d.structured != nil, bitStructured) | when(d.more != nil, bitMore) | when(d.err != nil, bitError)
+	set := when(d.cut, bitCut) | when(d.isError, bitIsError) | when(d.structured != nil, bitStructured) | when(d.more != nil, bitMore) | when(d.err != nil, bitError) | when(d.entries != nil, bitEntries)
 	b = append(b, byte(d.fault), set)
 	b = binary.AppendVarint(binary.AppendVarint(b, int64(d.size)), int64(len(d.pieces)))
 	left := tool.MaxWhole + 1 // of the texts; a byte more shows that there is more
@@ -66,10 +67,16 @@ func (d decoded) flat(b []byte) []byte {
 		b = packed.Text(b, d.structured)
 	}
 	if m := d.more; m != nil {
-		for _, n := range []int{m.Shown, m.Total, m.Lines} {
+		for _, n := range []int{m.Shown, m.Total} {
 			b = binary.AppendVarint(b, int64(n))
 		}
 		b = packed.Text(b, m.Args)
+	}
+	if e := d.entries; e != nil {
+		b = binary.AppendVarint(binary.AppendVarint(b, int64(e.Show)), int64(len(e.Lines)))
+		for _, n := range e.Lines {
+			b = binary.AppendVarint(b, int64(n))
+		}
 	}
 	if e := d.err; e != nil {
 		b = packed.Text(packed.Text(packed.Text(b, string(e.Code)), e.Msg), e.Hint)
@@ -130,7 +137,14 @@ func readFlat(b []byte) (d decoded, ok bool) {
 		d.structured = bytes.Clone(r.Bytes())
 	}
 	if set&bitMore != 0 {
-		d.more = claim(&tool.More{Shown: int(r.Number()), Total: int(r.Number()), Lines: int(r.Number()), Args: bytes.Clone(r.Bytes())})
+		d.more = claim(&tool.More{Shown: int(r.Number()), Total: int(r.Number()), Args: bytes.Clone(r.Bytes())})
+	}
+	if set&bitEntries != 0 {
+		d.entries = &tool.Entries{Show: int(r.Number())}
+		n := r.Count(tool.MaxEntries)
+		for d.entries.Lines = make([]int, 0, n); n > 0 && r.Good(); n-- {
+			d.entries.Lines = append(d.entries.Lines, int(r.Number()))
+		}
 	}
 	if set&bitError != 0 {
 		d.err = &tool.Error{Code: tool.Code(word(&r)), Msg: word(&r), Hint: word(&r)}

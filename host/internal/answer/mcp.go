@@ -82,13 +82,14 @@ func singleText(raw []byte) []byte {
 	return quoted
 }
 
-// A result is a tool result of the Model Context Protocol, with sources, more and
-// error added.
+// A result is a tool result of the Model Context Protocol, with sources, more, entries
+// and error added.
 type result struct {
 	Content    contents        `json:"content"`
 	Structured json.RawMessage `json:"structuredContent"`
 	Sources    sources         `json:"sources"`
 	More       *tool.More      `json:"more"`
+	Entries    entries         `json:"entries"`
 	IsError    bool            `json:"isError"`
 	Error      *tool.Error     `json:"error"`
 }
@@ -142,7 +143,7 @@ type resource struct {
 
 // decoded returns the texts, and what is not text, in their order.
 func (r result) decoded(size int) decoded {
-	d := decoded{size: size, sources: r.Sources, more: claim(r.More), isError: r.IsError || r.Error != nil, err: r.Error}
+	d := decoded{size: size, sources: r.Sources, more: claim(r.More), entries: r.Entries.some(), isError: r.IsError || r.Error != nil, err: r.Error}
 	for _, c := range r.Content {
 		switch {
 		case c.Type == "text", c.Text != "" && c.Resource == nil && len(c.Data) == 0: // some servers omit the type, or call a text a resource

@@ -170,6 +170,9 @@ func (v vector) beside(t *testing.T, r tool.Result, told []progress) {
 	if got, want := plain(t, r.More), plain(t, v.want.More); got != want {
 		t.Errorf("more %s, wanted %s", got, want)
 	}
+	if !reflect.DeepEqual(r.Entries, v.want.Entries) {
+		t.Errorf("entries %+v, wanted %+v", r.Entries, v.want.Entries)
+	}
 	if len(told)+len(v.want.Progress) > 0 && !reflect.DeepEqual(told, v.want.Progress) {
 		t.Errorf("progress %v, wanted %v", told, v.want.Progress)
 	}

@@ -46,6 +46,7 @@ type want struct {
 	Count      int           `json:"count"`
 	Sources    []tool.Source `json:"sources"`
 	More       *tool.More    `json:"more"`
+	Entries    *tool.Entries `json:"entries"`
 	Parts      []tool.Blob   `json:"parts"`
 	Log        string        `json:"log"` // a warning that holds it
 	Progress   []progress    `json:"progress"`

@@ -105,8 +105,8 @@
       return new ToolError(code, hint, message);
     }
 
-    // How many characters and lines of the answer will be shown: for stopping early at the
-    // source; cutting is the host's work.
+    // How many characters and lines of the answer will be shown: for putting first what
+    // matters most; cutting is the host's work.
     get maxChars() {
       return this.#limit("weir.max_chars", 8000);
     }
@@ -171,10 +171,33 @@
 
   function encode(answer) {
     const a = typeof answer === "object" && answer !== null ? answer : { text: answer };
-    const text = (a.text == null ? "" : String(a.text)).slice(0, MAX_WHOLE + 1); // a character more tells the host that there is more
-    const content = [{ type: "text", text }];
+    const { text, lines } = listed(a.text == null ? "" : String(a.text), a.entries ?? []);
+    const content = [{ type: "text", text: text.slice(0, MAX_WHOLE + 1) }]; // a character more tells the host that there is more
     for (const p of a.parts ?? []) content.push(part(p));
-    return json({ content, sources: a.sources, more: a.more, isError: false });
+    const entries = lines.length > 0 ? { lines, show: a.show } : undefined;
+    return json({ content, sources: a.sources, more: a.more, entries, isError: false });
+  }
+
+  // The text with its entries behind it, each on a line of its own, and the lines at which
+  // they begin.
+  function listed(text, entries) {
+    const pieces = [text], lines = [];
+    let line = 1 + newlines(text), ended = text === "" || text.endsWith("\n");
+    for (const e of entries) {
+      if (!ended) pieces.push("\n"), line++;
+      if (lines.at(-1) !== line) lines.push(line);
+      const s = String(e);
+      pieces.push(s);
+      line += newlines(s);
+      ended = s === "" ? true : s.endsWith("\n");
+    }
+    return { text: pieces.join(""), lines };
+  }
+
+  function newlines(s) {
+    let n = 0;
+    for (let at = s.indexOf("\n"); at >= 0; at = s.indexOf("\n", at + 1)) n++;
+    return n;
   }
 
   function part({ mime, name = "", data }) {

@@ -20,6 +20,7 @@ function act(c: Call): void {
   else if (what == "args") args(c);
   else if (what == "sources") sources(c);
   else if (what == "more") more(c);
+  else if (what == "entries") entries(c);
   else if (what == "http") http(c);
   else if (what == "config") config(c);
   else if (what == "state") c.add("call " + calls.toString());
@@ -40,6 +41,16 @@ function act(c: Call): void {
     c.progress(1, 2, text);
     c.add("told");
   } else c.fail("bad_args", "", 'Argument "do" names nothing that is known.');
+}
+
+function entries(c: Call): void {
+  const list = c.arg("list");
+  c.add("a list\n");
+  c.show = c.argInt("count");
+  for (let i = 0; list != null && i < list.list.length; i++) {
+    c.entry();
+    c.add(list.list[i].text);
+  }
 }
 
 function codePoints(s: string): i32 {

@@ -41,6 +41,14 @@ static void more(weir_call *c) {
   weir_more(c, weir_arg_int(c, "shown", 0), weir_arg_int(c, "total", 0), weir_cstr((weir_str){args.ptr, args.len}));
 }
 
+static void entries(weir_call *c) {
+  weir_json list = weir_arg(c, "list");
+  weir_str s;
+  weir_add(c, "a list\n"), weir_show(c, weir_arg_int(c, "count", 0));
+  for (weir_json v; (v = weir_next(&list)).kind;)
+    if (weir_to_str(v, &s)) weir_entry(c), weir_add_str(c, s);
+}
+
 static void fetch(weir_call *c) {
   const char *headers[] = {"X-Conform", "yes", NULL};
   weir_request r = {weir_cstr(weir_arg_str(c, "method", "GET")), weir_cstr(weir_arg_str(c, "url", "")), headers, weir_arg_str(c, "body", "")};
@@ -67,6 +75,7 @@ WEIR_TOOL(conform) {
   else if (weir_is(what, "args")) arguments(c);
   else if (weir_is(what, "sources")) sources(c);
   else if (weir_is(what, "more")) more(c);
+  else if (weir_is(what, "entries")) entries(c);
   else if (weir_is(what, "http")) fetch(c);
   else if (weir_is(what, "config")) setting(c);
   else if (weir_is(what, "state")) weir_add(c, "call "), weir_add_int(c, calls);

@@ -54,6 +54,14 @@ func conform(c *guest.Call, in args) (guest.Result, error) {
 		return guest.Result{Text: "see the sources", Sources: in.Sources}, nil
 	case "more":
 		return guest.Result{Text: "the first part", More: &tool.More{Shown: in.Shown, Total: in.Total, Args: in.Args}}, nil
+	case "entries":
+		list := guest.List{Show: in.Count}
+		list.WriteString("a list\n")
+		for _, s := range in.List {
+			list.Entry()
+			list.WriteString(s)
+		}
+		return list.Result(), nil
 	case "part":
 		return guest.Result{Text: "a picture", Parts: []tool.Blob{{Name: "dot.png", MIME: "image/png", Data: []byte("\x89PNG\x00\xff")}}}, nil
 	case "fail":

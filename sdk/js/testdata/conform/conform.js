@@ -14,6 +14,7 @@ const acts = {
   },
   sources: (c) => ({ text: "see the sources", sources: c.args.sources }),
   more: (c) => ({ text: "the first part", more: { shown: c.argInt("shown"), total: c.argInt("total"), args: c.args.args } }),
+  entries: (c) => ({ text: "a list\n", entries: c.args.list, show: c.argInt("count") }),
   part: () => ({ text: "a picture", parts: [{ mime: "image/png", name: "dot.png", data: new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x00, 0xff]) }] }),
   fail(c, text) {
     throw c.fail(c.argStr("code", "failed"), c.argStr("hint"), text);

@@ -31,6 +31,7 @@ fn conform(c: &Call) -> weir::Result {
         "args" => arguments(c)?,
         "sources" => sources(c),
         "more" => more(c)?,
+        "entries" => entries(c)?,
         "part" => Answer {
             parts: vec![Part { mime: "image/png".to_string(), name: "dot.png".to_string(), data: b"\x89PNG\x00\xff".to_vec() }],
             ..Answer::text("a picture")
@@ -79,6 +80,16 @@ fn more(c: &Call) -> weir::Result {
     let args = c.arg("args").map_or(String::new(), Value::to_json);
     let more = Some(More { shown: c.arg_int("shown", 0)?, total: c.arg_int("total", 0)?, args });
     Ok(Answer { more, ..Answer::text("the first part") })
+}
+
+fn entries(c: &Call) -> weir::Result {
+    let mut a = Answer::text("a list\n");
+    a.entries.show = c.arg_int("count", 0)?;
+    for s in c.arg("list").map_or(&[][..], Value::list).iter().filter_map(Value::as_str) {
+        a.entry();
+        a.text.push_str(s);
+    }
+    Ok(a)
 }
 
 fn fetch(c: &Call) -> weir::Result {
