@@ -211,6 +211,9 @@ func (r *run) parse() (phase, error) {
 		return r.correct(), nil
 	case r.owesCall() && r.ending.final == "" && r.mayCorrect():
 		return r.insistOnCall(), nil
+	case p.empty() && p.finish == FinishLength && r.ending.final == "": // it would be cut again
+		r.ending.reason = ReasonLength
+		return r.accept(""), nil
 	case p.empty() && r.ending.final == "":
 		return r.handleEmpty(), nil
 	case (len(p.late) > 0 || p.isSilent()) && !r.ending.insisted: // the last one, and no answer

@@ -107,7 +107,8 @@ func (c *chat) postChat(w http.ResponseWriter, r *http.Request) error {
 		s.End()
 	}
 	if err != nil {
-		emit(api.EventError, asProblem(err).In(params.Language(r)))
+		end.Error = asProblem(err).In(params.Language(r))
+		emit(api.EventError, end.Error)
 	}
 	emit(api.EventEnd, end)
 	return nil

@@ -17,13 +17,14 @@ import (
 	"github.com/weirhost/weir/internal/testtime"
 )
 
-// A turn whose daemon was killed in mid-answer shows the calls that it showed live, and that it
-// has ended; calls without a result say so.
+// A turn whose daemon was killed in mid-answer shows the calls and the text that it showed live,
+// and that it has ended; calls without a result say so.
 func TestKilledInMidAnswer(t *testing.T) {
 	path, m := t.TempDir()+"/archive.db", newStepper()
 	here := func(c *host.Config) { c.Archive.Path = path }
 	calling := replay.New(replay.Text("First. "+longCall), replay.Text(calculates))
 	s := serverWith(t, &inTurn{models: []agent.Model{calling, calling, m}}, here)
+	s.daemon.turns.Behind = time.Millisecond
 	c := s.connect(`{"message":"Make a long text, and calculate"}`, "")
 	id := last[api.ChatStart](t, []event{c.until(api.EventStart)}, api.EventStart).Conversation
 	var live []api.ToolCallResult
@@ -33,6 +34,17 @@ func TestKilledInMidAnswer(t *testing.T) {
 	m.step <- "It"
 	c.until(api.EventText)
 	ctx := t.Context()
+	table := "turn_pieces"
+	if pgtest.InPostgres() {
+		table = "run_pieces"
+	}
+	testtime.Until(t, "the text is stored", func() bool {
+		n := 0
+		if err := s.host.Archive().(*archive.SQLite).DB().QueryRowContext(ctx, "SELECT count(*) FROM "+table+" WHERE body LIKE '%It%'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	})
 	if !pgtest.InPostgres() { // where daemons have more than steps: TestTwoDaemons…
 		leaveTurns(t, s.daemon.store)
 	}
@@ -51,7 +63,7 @@ func TestKilledInMidAnswer(t *testing.T) {
 		shown = decoded[api.ShownConversation](t, s.get("/api/conversations/"+id))
 		return len(shown.Messages) >= 2
 	})
-	if len(shown.Messages) != 5 || shown.Messages[1].Text != "First." || shown.Messages[3].Text != "I calculate." || !strings.Contains(fmt.Sprint(shown.Messages[4].Remarks), "the daemon stopped before the answer was complete") {
+	if len(shown.Messages) != 6 || shown.Messages[1].Text != "First." || shown.Messages[3].Text != "I calculate." || shown.Messages[5].Text != "It" || !strings.Contains(fmt.Sprint(shown.Messages[5].Remarks), "the daemon stopped before the answer was complete") {
 		t.Fatalf("%+v", shown.Messages)
 	}
 	for i, want := range live {

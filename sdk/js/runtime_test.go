@@ -6,10 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/weirhost/weir/internal/testsize"
 )
 
 // runtime.wasm is what build.sh makes of the packages in package-lock.json.
 func TestRuntimeIsWhatItSaysItIs(t *testing.T) {
+	testsize.Only(t)
 	if _, err := exec.LookPath("npm"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("npm is missing: apt install nodejs npm")

@@ -186,7 +186,7 @@ func TestSilence(t *testing.T) {
 		modeltest.SSE(events(start)+events(says(0, "Hi")[:2]...))(w, r)
 		http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-	}, func(c *Config) { c.FirstTimeout, c.StallTimeout = 50*time.Millisecond, 50*time.Millisecond })
+	}, func(c *Config) { c.FirstTimeout, c.StallTimeout = time.Minute, 50*time.Millisecond })
 	if got, err := modeltest.Ask(t.Context(), m, modeltest.Hello()); !agent.IsModelCode(err, agent.ModelCut) || got.Text != "Hi" {
 		t.Errorf("%+v, %v; want a cut behind the text", got, err)
 	}

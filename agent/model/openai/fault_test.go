@@ -241,7 +241,10 @@ func TestSilence(t *testing.T) {
 				}
 				hang(w, r)
 			}, func(cfg *Config) {
-				cfg.FirstTimeout, cfg.StallTimeout, cfg.Retries = 100*time.Millisecond, 100*time.Millisecond, 2
+				cfg.FirstTimeout, cfg.StallTimeout, cfg.Retries = time.Minute, 100*time.Millisecond, 2
+				if c.before == "" {
+					cfg.FirstTimeout = 100 * time.Millisecond
+				}
 			})
 			got, err := modeltest.Ask(t.Context(), m, modeltest.Hello())
 			if c.code == "" && err != nil || c.code != "" && !agent.IsModelCode(err, c.code) || got.Text != c.text || got.Finish != c.finish {

@@ -29,7 +29,7 @@ func chatCmd(c *cli) *cobra.Command {
 			}
 			var s *session
 			o.Complete = func(p *api.Problem) { c.completeKey(s, p) }
-			o.Report = func(err error) { c.report(cmd.Context(), err) }
+			o.Report = func(err error) int { return c.report(cmd.Context(), err) }
 			return chat.Run(cmd.Context(), c.Printer, o, func(ctx context.Context, use func(*client.Client, string) error) error {
 				return c.withClient(ctx, func(cl *session) error {
 					s = cl

@@ -133,7 +133,7 @@ func (c *cli) report(ctx context.Context, err error) int {
 	case errors.As(err, &p):
 		c.complain(p.Code, p.Msg, p.Hint)
 		switch {
-		case strings.HasPrefix(p.Code, "model_"):
+		case p.OfModel():
 			return term.ExitModel
 		case slices.Contains(misused, p.Code):
 			return term.ExitUsage

@@ -16,9 +16,12 @@ import (
 func TestSilentModelExits(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := newCLI(term.Env{Out: &out, Err: &errs})
-	p := &chat.Turn{Printer: c.Printer, End: &api.ChatEnd{Reason: agent.ReasonNoAnswer}}
-	if code := c.report(t.Context(), p.Outcome(nil)); code != term.ExitModel {
-		t.Errorf("exit %d: %s", code, errs.String())
+	var p *chat.Turn
+	for _, reason := range []agent.Reason{agent.ReasonMalformed, agent.ReasonMaxCalls, agent.ReasonRepeated, agent.ReasonLength, agent.ReasonNoAnswer} {
+		p = &chat.Turn{Printer: c.Printer, End: &api.ChatEnd{Reason: reason}, Problem: api.NoAnswer(reason, false)}
+		if code := c.report(t.Context(), p.Outcome(nil)); code != term.ExitModel || strings.Contains(errs.String(), "ended:") {
+			t.Errorf("%s: exit %d: %s", reason, code, errs.String())
+		}
 	}
 	c.JSON = true
 	var code term.ExitError

@@ -112,6 +112,8 @@ type ChatEnd struct {
 	Reason       agent.Reason `json:"reason"`
 	Answer       string       `json:"answer"`
 	Reasoning    string       `json:"reasoning,omitempty"`
+	// Error is why the turn failed, as the event error says it; absent: it did not fail.
+	Error *Problem `json:"error,omitempty"`
 	// Usage covers all requests to models for the question.
 	Usage agent.Usage `json:"usage"`
 	// Cost is the known part of the cost of Usage, in the currency of the turn's

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -158,6 +159,9 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == string(agent.ReasonLength) {
+		err = nil // the finish reason says it
+	}
 	if err != nil {
 		if c.s == nil {
 			return err

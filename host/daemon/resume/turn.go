@@ -166,7 +166,8 @@ func (t *Turn) emitEnd(end api.ChatEnd, err error) {
 	wanted := (t.ending || t.batch != nil) && errors.Is(err, context.Canceled)
 	t.mu.Unlock()
 	if err != nil && !wanted {
-		t.emit(api.EventError, t.config.Problem(t.locale, err))
+		end.Error = t.config.Problem(t.locale, err)
+		t.emit(api.EventError, end.Error)
 	}
 	t.emit(api.EventEnd, end)
 }

@@ -50,6 +50,9 @@ func TestCopy(t *testing.T) {
 	if _, err := s.db.ExecContext(t.Context(), "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, 1, '{}')", mine.Conversation); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.db.ExecContext(t.Context(), "INSERT INTO turn_pieces (conversation_id, seq, body) VALUES (?, 1, '{}')", mine.Conversation); err != nil {
+		t.Fatal(err)
+	}
 	text := func(s *fixture) string {
 		var b bytes.Buffer
 		if err := s.Export(t.Context(), mine, &b); err != nil {

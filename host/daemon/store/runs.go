@@ -22,8 +22,8 @@ var (
 // A Run is a turn under way. Only one daemon at a time owns it, and each new owner's Fence is
 // one higher; writes of an earlier one fail.
 //
-// In SQLite a Run is no more than its Steps, and a turn without calls
-// has none: Step, EndRun, Unended and Finish are for it too.
+// In SQLite a Run is no more than its Steps and Pieces, and a short turn without calls
+// has none: Step, AddPiece, EndRun, Unended and Finish are for it too.
 type Run struct {
 	Turn  string // its id; that of the conversation in SQLite
 	Scope archive.Scope
@@ -42,12 +42,15 @@ type Run struct {
 	// Steps are those that Step has stored, and Begun the ids of the calls that have begun.
 	Steps [][]byte
 	Begun map[string]bool
+	// Pieces are those that AddPiece has stored.
+	Pieces [][]byte
 }
 
 // runStatements are those that write Runs. In SQLite there are step and drop alone.
 type runStatements struct {
 	guard, insert, stored, end, drop, leave *sqlite.Statement
 	step, call, events                      *sqlite.Statement
+	piece, dropPieces                       *sqlite.Statement
 	conversation, wake, unused              *sqlite.Statement // conversation inserts it and insert, unused deletes it without anything
 	guardStep                               *sqlite.Statement // guard, and then step
 	guardDrop, guardDropAll, guardEnd       *sqlite.Statement // guard, and then the rest of a turn's end
@@ -56,8 +59,10 @@ type runStatements struct {
 func (s *Store) prepareRuns(ctx context.Context) error {
 	if !s.Shared() {
 		return s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
-			&s.runs.step: "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			&s.runs.drop: "DELETE FROM turn_steps WHERE conversation_id = ? AND seq >= ?",
+			&s.runs.step:       "INSERT INTO turn_steps (conversation_id, seq, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			&s.runs.drop:       "DELETE FROM turn_steps WHERE conversation_id = ? AND seq >= ?",
+			&s.runs.piece:      "INSERT INTO turn_pieces (conversation_id, seq, body) VALUES (?, ?, ?) ON CONFLICT (conversation_id, seq) DO UPDATE SET body = excluded.body",
+			&s.runs.dropPieces: "DELETE FROM turn_pieces WHERE conversation_id = ?",
 		})
 	}
 	elsewhere := "read_at > created_at + interval '100 milliseconds'" // a client has read the turn on another daemon
@@ -74,7 +79,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.unused: `DELETE FROM conversations WHERE id = ?1 AND NOT EXISTS (SELECT FROM messages WHERE conversation_id = ?1) AND NOT EXISTS
 			(SELECT FROM tool_result_archive WHERE conversation_id = ?1) AND NOT EXISTS (SELECT FROM tool_calls WHERE conversation_id = ?1)
 			AND NOT EXISTS (SELECT FROM scripts WHERE conversation_id = ?1)`,
-		&s.runs.guardDropAll: "WITH done AS (DELETE FROM runs WHERE " + ours + " RETURNING 1), steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1), " +
+		&s.runs.guardDropAll: "WITH done AS (DELETE FROM runs WHERE " + ours + " RETURNING 1), steps AS (DELETE FROM run_steps WHERE turn_id = ?1), calls AS (DELETE FROM run_calls WHERE turn_id = ?1), pieces AS (DELETE FROM run_pieces WHERE turn_id = ?1), " +
 			"events AS (DELETE FROM run_events WHERE turn_id = ?1), " + touched + " SELECT 1 / count(*) FROM done",
 		&s.runs.guardDrop: "WITH done AS (DELETE FROM runs WHERE " + ours + " RETURNING 1), " + touched + " SELECT 1 / count(*) FROM done",
 		&s.runs.guardEnd: "WITH done AS (UPDATE runs SET state = 'ended', ended_at = clock_timestamp() WHERE " + ours + " RETURNING " + elsewhere + " AS elsewhere), " + touched +
@@ -83,6 +88,7 @@ func (s *Store) prepareRuns(ctx context.Context) error {
 		&s.runs.guardStep: `INSERT INTO run_steps (turn_id, seq, body) SELECT ?1, ?3 / count(*), ?4 FROM runs WHERE ` + ours + `
 			ON CONFLICT (turn_id, seq) DO UPDATE SET body = excluded.body`,
 		&s.runs.call:   "INSERT INTO run_calls (turn_id, call_id) VALUES (?, ?)",
+		&s.runs.piece:  "INSERT INTO run_pieces (turn_id, fence, seq, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.runs.wake:   sqlite.Notify + " FROM runs WHERE turn_id = ? AND " + elsewhere,
 		&s.runs.events: "INSERT INTO run_events (turn_id, first, last, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 	})
@@ -119,6 +125,17 @@ func (s *Store) Step(ctx context.Context, turn string, number int, body []byte) 
 			err = errors.Join(b.Run(s.runs.drop, turn, number), b.Run(s.runs.step, turn, number, string(body)))
 		}
 		return err
+	}))
+}
+
+// AddPiece stores a piece of the reply that is under way, by its number from 1 on. The pieces are
+// deleted with the steps. It may be tried again with the same number.
+func (s *Store) AddPiece(ctx context.Context, r *Run, number int, body []byte) error {
+	return wrap(ctx, "storing a turn", s.db.Commit(ctx, len(body), func(b *sqlite.Batch) error {
+		if s.Shared() {
+			return b.Run(s.runs.piece, r.Turn, r.Fence, number, string(body))
+		}
+		return b.Run(s.runs.piece, r.Turn, number, string(body))
 	}))
 }
 
@@ -328,9 +345,9 @@ func (s *Store) Claim(ctx context.Context, owner string, n int, conversation str
 	return claimed, wrap(ctx, doing, err)
 }
 
-// Unended returns the turns with calls that an earlier daemon has not ended, in SQLite.
+// Unended returns the turns with steps or pieces that an earlier daemon has not ended, in SQLite.
 func (s *Store) Unended(ctx context.Context) (list []Run, err error) {
-	err = s.db.Each(ctx, "SELECT id, principal FROM conversations WHERE id IN (SELECT conversation_id FROM turn_steps)", nil, func(row sqlite.Row) error {
+	err = s.db.Each(ctx, "SELECT id, principal FROM conversations WHERE id IN (SELECT conversation_id FROM turn_steps UNION SELECT conversation_id FROM turn_pieces)", nil, func(row sqlite.Row) error {
 		var r Run
 		err := row.Scan(&r.Turn, &r.Scope.Principal)
 		r.Scope.Conversation = r.Turn
@@ -357,6 +374,9 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 		r.Steps = append(r.Steps, body)
 		return err
 	})
+	if err == nil {
+		err = s.pieces(ctx, r)
+	}
 	if err != nil || !s.Shared() {
 		return err
 	}
@@ -368,18 +388,37 @@ func (s *Store) steps(ctx context.Context, r *Run) error {
 	})
 }
 
+// pieces reads what is stored of the reply under way, of the last daemon that had the turn.
+func (s *Store) pieces(ctx context.Context, r *Run) error {
+	from := "turn_pieces WHERE conversation_id = ?1"
+	if s.Shared() {
+		from = "run_pieces WHERE turn_id = ?1 AND fence = (SELECT max(fence) FROM run_pieces WHERE turn_id = ?1)"
+	}
+	return s.db.Each(ctx, "SELECT body FROM "+from+" ORDER BY seq", []any{r.Turn}, func(row sqlite.Row) error {
+		var body []byte
+		err := row.Scan(&body)
+		r.Pieces = append(r.Pieces, body)
+		return err
+	})
+}
+
 // EndRun ends a turn whose messages are stored, or that cannot go on. ctx must be Fenced.
 func (s *Store) EndRun(ctx context.Context, turn string) error {
 	if !s.Shared() {
-		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return b.Run(s.runs.drop, turn, 1) }))
+		return wrap(ctx, "storing a turn", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return s.dropRun(b, turn) }))
 	}
 	return s.AddEvents(ctx, turn, Events{First: 1}, true)
+}
+
+// dropRun deletes the steps and pieces of a turn, in SQLite.
+func (s *Store) dropRun(b *sqlite.Batch, turn string) error {
+	return errors.Join(b.Run(s.runs.drop, turn, 1), b.Run(s.runs.dropPieces, turn))
 }
 
 // DropRuns deletes turns that ended five minutes ago, and what is left of others.
 func (s *Store) DropRuns(ctx context.Context) error {
 	_, err := s.db.Beside(ctx, "WITH old AS (DELETE FROM mcp_mail WHERE created_at < "+clockSQL+" - ?) DELETE FROM runs WHERE state = 'ended' AND ended_at < clock_timestamp() - interval '5 minutes'", mailTime.Milliseconds())
-	for _, table := range []string{"run_steps", "run_calls", "run_events"} {
+	for _, table := range []string{"run_steps", "run_calls", "run_events", "run_pieces"} {
 		_, left := s.db.Beside(ctx, "DELETE FROM "+table+" WHERE NOT EXISTS (SELECT FROM runs WHERE runs.turn_id = "+table+".turn_id)")
 		err = errors.Join(err, left)
 	}

@@ -259,25 +259,27 @@ func TestGuardsOfTurns(t *testing.T) {
 	for name, ask := range map[string]struct {
 		run   Run
 		write func(ctx context.Context, r Run) error
-		rows  [3]int // of runs, run_steps and run_events, once it is written
+		rows  [4]int // of runs, run_steps, run_events and run_pieces, once it is written
 	}{
-		"step":  {Run{}, func(ctx context.Context, r Run) error { return s.Step(ctx, r.Turn, 2, []byte("{}")) }, [3]int{1, 2, 1}},
-		"left":  {Run{}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [3]int{0, 1, 1}},
-		"steps": {Run{Steps: [][]byte{nil}}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [3]int{}},
+		"step":   {Run{}, func(ctx context.Context, r Run) error { return s.Step(ctx, r.Turn, 2, []byte("{}")) }, [4]int{1, 2, 1, 1}},
+		"piece":  {Run{}, func(ctx context.Context, r Run) error { return s.AddPiece(ctx, &r, 2, []byte("{}")) }, [4]int{1, 1, 1, 2}},
+		"left":   {Run{}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [4]int{0, 1, 1, 1}},
+		"steps":  {Run{Steps: [][]byte{nil}}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [4]int{}},
+		"pieces": {Run{Pieces: [][]byte{nil}}, func(ctx context.Context, r Run) error { return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r}) }, [4]int{}},
 		"events": {Run{Resumed: true}, func(ctx context.Context, r Run) error {
 			return s.Finish(ctx, r.Scope, Turn{Last: 1, Run: &r, Events: Events{2, 2, []byte("e")}})
-		}, [3]int{1, 1, 2}},
+		}, [4]int{1, 1, 2, 1}},
 	} {
 		r := ask.run
 		r.Turn, r.Scope, r.Fence, r.Ask = name, archive.Scope{Principal: "ann", Conversation: name}, 1, []byte("{}")
 		ctx := s.Fenced(t.Context(), name, 1)
 		err := s.BeginRun(t.Context(), Conversation{ID: name, Principal: "ann"}, []Message{{Role: "user"}}, 0, &r, "a")
-		err = errors.Join(err, s.Step(ctx, name, 1, []byte("{}")), s.AddEvents(ctx, name, Events{1, 1, []byte("e")}, false))
+		err = errors.Join(err, s.Step(ctx, name, 1, []byte("{}")), s.AddEvents(ctx, name, Events{1, 1, []byte("e")}, false), s.AddPiece(ctx, &r, 1, []byte("{}")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := func() (n [3]int, at time.Time) {
-			for i, table := range []string{"runs", "run_steps", "run_events"} {
+		rows := func() (n [4]int, at time.Time) {
+			for i, table := range []string{"runs", "run_steps", "run_events", "run_pieces"} {
 				if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table+" WHERE turn_id = ?", name).Scan(&n[i]); err != nil {
 					t.Fatal(err)
 				}
@@ -299,14 +301,14 @@ func TestGuardsOfTurns(t *testing.T) {
 		if err := ask.write(ctx, r); !errors.Is(err, ErrFenced) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n, at := rows(); n != [3]int{1, 1, 1} || !at.Equal(began) {
+		if n, at := rows(); n != [4]int{1, 1, 1, 1} || !at.Equal(began) {
 			t.Errorf("%s, fenced: %v, %v", name, n, at)
 		}
 		exec("UPDATE runs SET fence = ? WHERE turn_id = ?", 1)
 		if err := ask.write(ctx, r); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n, at := rows(); n != ask.rows || name != "step" && !at.After(began) {
+		if n, at := rows(); n != ask.rows || name != "step" && name != "piece" && !at.After(began) {
 			t.Errorf("%s: %v, not %v; %v", name, n, ask.rows, at)
 		}
 	}

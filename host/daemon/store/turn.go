@@ -117,7 +117,7 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 	ends, args := s.runs.guardDropAll, []any{now.UnixMilli(), sc.Conversation, sc.Principal}
 	if guarded && r.Resumed {
 		ends, args = s.runs.guardEnd, append(args, t.Events.First, t.Events.Last, t.Events.Data, WakeEvents+" "+r.Turn)
-	} else if guarded && len(r.Steps) == 0 && r.Fence == 1 {
+	} else if guarded && len(r.Steps)+len(r.Pieces) == 0 && r.Fence == 1 {
 		ends = s.runs.guardDrop
 	}
 	if guarded {
@@ -159,10 +159,10 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 			}
 		}
 		switch {
-		case r == nil || guarded || !s.Shared() && len(r.Steps) == 0:
+		case r == nil || guarded || !s.Shared() && len(r.Steps)+len(r.Pieces) == 0:
 			return nil
 		case !s.Shared():
-			return b.Run(s.runs.drop, r.Turn, 1)
+			return s.dropRun(b, r.Turn)
 		default:
 			return b.Run(s.runs.stored, string(r.Outcome), r.Turn)
 		}

@@ -11,13 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
-	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
-	"github.com/weirhost/weir/host/daemon/telemetry"
-	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -74,106 +71,10 @@ func (s *Service) answer(ctx context.Context, principal string, ask Question, hi
 	if t.run, err = t.lasts(); err != nil {
 		return api.ChatEnd{}, err
 	}
+	if ask.Message == "" {
+		return t.resume(ctx, history)
+	}
 	return t.answer(ctx, history)
-}
-
-// answer runs the turn, which is admitted, and stores it.
-func (t *turn) answer(ctx context.Context, history []agent.Message) (api.ChatEnd, error) {
-	s := t.s
-	ctx, release := s.Admission.until(ctx)
-	defer release()
-	if err := t.unmoved(ctx); err != nil {
-		return api.ChatEnd{}, err
-	}
-	ctx, release = t.run.hold(ctx)
-	defer release()
-	session := s.Host.Session(host.Principal(t.scope.Principal), t.scope.Conversation)
-	if person := t.person(); person != nil {
-		session = session.Asking(person)
-	}
-	session = session.Reporting(t.progress).InThread(t.ask.Thread)
-	var given []tool.Result
-	var err error
-	goesOn := t.run != nil && t.run.Fence > 1
-	if goesOn {
-		if history, err = t.goOn(ctx); err == nil {
-			refresh(ctx, session, history)
-		}
-	} else {
-		given, err = t.open(ctx, session, &history)
-	}
-	if err != nil && context.Cause(ctx) == store.ErrFenced {
-		if err = errGone(); goesOn {
-			err = ErrLeft
-		}
-	}
-	if err != nil {
-		return api.ChatEnd{}, err
-	}
-	defer t.run.close(ctx)
-	ctx = t.run.fenced(ctx)
-	if t.run != nil {
-		session, t.prof.Agent.Checkpoint = session.Beginning(t.run.began), t.run.checkpoint
-		t.emit = t.run.holdBack(t.emit)
-	}
-	had := len(history)
-	if goesOn { // the question is in it
-		had--
-	}
-	if len(t.ask.Spoken) == 0 {
-		t.ask.Spoken = Visible(history[:had])
-	}
-	ctx, t.spans = s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
-		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: s.Known,
-	})
-	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
-	t.observers = t.newObservers(box)
-	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, box, agent.ObserverFunc(t.observe))
-	if err != nil {
-		t.spans.End(t.end, err)
-		return api.ChatEnd{}, err
-	}
-	var out agent.Turn
-	var runErr error
-	switch {
-	case goesOn:
-		if err := t.announce(ctx); err != nil {
-			return api.ChatEnd{}, err
-		}
-		t.run.begun = true
-		out, runErr = loop.Continue(ctx, history, t.run.before, t.run.lost)
-	case t.ask.Message == "":
-		out, runErr = loop.Resume(ctx, history, given)
-	default:
-		out, runErr = loop.Run(ctx, history, t.ask.Message)
-	}
-	if t.run.left(ctx, runErr) {
-		return api.ChatEnd{}, ErrLeft
-	}
-	runErr = cutOff(ctx, runErr)
-	if me, ok := errors.AsType[*agent.ModelError](runErr); ok {
-		s.Metrics.ModelFailed(t.ask.Model, "model_"+string(me.Code), "failed")
-	}
-	t.end.Answer, t.end.Reasoning = out.Answer, out.Reasoning
-	for _, c := range out.Pending {
-		t.end.Pending = append(t.end.Pending, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args, Format: t.format[c.ID]})
-	}
-	remarkFailure(out.Messages, runErr)
-	// What happened is stored even when the client has gone.
-	if err := t.store(context.WithoutCancel(ctx), out, had, runErr); err != nil && t.run.left(ctx, err) {
-		return api.ChatEnd{}, ErrLeft
-	} else if err != nil {
-		s.Logger.Error("the turn could not be stored", "conversation", t.scope.Conversation, "error", err)
-		t.end.Unsaved = true
-		if errors.Is(err, archive.ErrUnreachable) {
-			runErr = errors.Join(runErr, archive.ErrUnreachable)
-		} else if !errors.Is(err, archive.ErrFull) {
-			runErr = errors.Join(runErr, archive.ErrFull)
-		}
-	}
-	t.run.show()
-	t.spans.End(t.end, runErr)
-	return t.end, runErr
 }
 
 // maxWithout bounds the tools that a question does without.
@@ -210,13 +111,16 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &s.tools
 	prof.Agent.Mode, prof.Agent.NativeTools = m.Mode(ctx, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
-	ask.Options.Apply(&prof.Agent)
+	if ask.Options != nil {
+		ask.Options.apply(&prof.Agent)
+	}
 	prof.Agent.Explain, prof.Agent.Raw = ask.Explain, s.Logger.IsTrace()
 	if len(ask.Without) > maxWithout {
 		return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "make a profile with the tools of these questions", "without names %d tools, at most %d are possible", len(ask.Without), maxWithout)
 	}
 	prof.Deny = slices.Concat(prof.Deny, ask.Without)
-	t := &turn{s: s, ask: ask, began: began, quota: set.User.OwnQuota(), model: m, prof: prof, emit: oneAtATime(emit), told: map[string]bool{}, format: map[string]string{}}
+	t := &turn{s: s, ask: ask, began: began, quota: set.User.OwnQuota(), model: m, prof: prof}
+	t.emit, t.told, t.format = oneAtATime(emit), map[string]bool{}, map[string]string{}
 	t.title = Title(history, ask.Message)
 	if err = t.checkTools(); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (s *Service) GiveUpAll(ctx context.Context) error {
 // GiveUp stores how far a turn came whose daemon is gone, and whose client went with it.
 func (s *Service) GiveUp(ctx context.Context, r store.Run) error {
 	r.Resumed = false
-	l := &lasting{Run: &r}
+	l := &lasting{Run: &r, keep: s.Leases}
 	err := s.giveUp(ctx, l, errGone())
 	if err != nil && !errors.Is(err, archive.ErrUnreachable) && !errors.Is(err, archive.ErrFull) {
 		err = errors.Join(err, s.Store.EndRun(s.Store.Fenced(ctx, r.Turn, r.Fence), r.Turn))
@@ -56,10 +56,10 @@ func (s *Service) freed(ctx context.Context, conversation string) bool {
 // giveUp stores how far a turn came that ended by an error.
 func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	r := l.Run
-	t := &turn{s: s, scope: r.Scope, calls: &Calls{}, told: map[string]bool{}, run: l}
+	t := s.leftBy(l)
 	t.ask.Conversation = r.Scope.Conversation
 	l.t, l.before = t, nil
-	history, err := t.goOn(ctx)
+	history, err := t.reached(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,9 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 	}
 	if len(pending.Results) > 0 {
 		history = append(history, pending)
+	} else if reply, ok := l.brokenOff(lastTurn(history)); ok {
+		reply.Locale = locale
+		history = append(history, reply)
 	}
 	remarkFailure(history, why)
 	change := store.Turn{From: t.stored[from].Seq, Last: lastRow(t.stored).Seq, Orphans: t.unrefer(history), Run: l.run(why)}

@@ -33,6 +33,13 @@ const (
 // waitFor is how long a step waits for the results of its calls.
 const waitFor = 50 * time.Millisecond
 
+// atEnd returns what a turn keeps that is stored at its end alone: no steps.
+func (t *turn) atEnd() *lasting {
+	l := &lasting{Run: &store.Run{Turn: t.scope.Conversation, Scope: t.scope}, t: t}
+	l.failed.Store(true)
+	return l
+}
+
 // lasts returns what a turn keeps.
 func (t *turn) lasts() (*lasting, error) {
 	if t.s.Leases == nil {
@@ -44,6 +51,11 @@ func (t *turn) lasts() (*lasting, error) {
 	}
 	turn := cmp.Or(t.ask.Turn, uuid.NewString())
 	return &lasting{Run: &store.Run{Turn: turn, Scope: t.scope, Fence: 1, Ask: ask, Resumed: t.ask.Resume && t.ask.Turn != ""}, t: t, keep: t.s.Leases}, nil
+}
+
+// leftBy returns a turn that another daemon has left. What it had stored is not read yet.
+func (s *Service) leftBy(l *lasting) *turn {
+	return &turn{s: s, scope: l.Scope, run: l, kept: kept{calls: &Calls{}, told: map[string]bool{}}}
 }
 
 // hold returns the context of the turn's own work: it ends when another daemon has the turn,
@@ -62,7 +74,7 @@ func (l *lasting) hold(ctx context.Context) (context.Context, func()) {
 
 // fenced returns a context whose writes are the turn's.
 func (l *lasting) fenced(ctx context.Context) context.Context {
-	if l == nil {
+	if !l.shared() {
 		return ctx
 	}
 	return l.t.s.Store.Fenced(ctx, l.Turn, l.Fence)
@@ -70,11 +82,9 @@ func (l *lasting) fenced(ctx context.Context) context.Context {
 
 // run returns the Run that the turn's end is stored with.
 func (l *lasting) run(err error) *store.Run {
-	if l == nil {
-		return nil
-	}
+	l.pieces.end() // the end has them
 	l.storing.Lock()
-	l.waits = nil // the end has it
+	l.waits = nil // as above
 	l.storing.Unlock()
 	if !l.Resumed { // no client will read it
 		return l.Run
@@ -106,7 +116,7 @@ func (l *lasting) close(ctx context.Context) {
 // left reports whether the turn goes on in another process, unless it is complete: it has
 // lost it, or the daemon stops before its end, or has lost the database.
 func (l *lasting) left(ctx context.Context, err error) bool {
-	if l == nil || err == nil {
+	if err == nil || !l.shared() {
 		return false
 	}
 	cause := context.Cause(ctx)
@@ -125,7 +135,7 @@ func (l *lasting) holdBack(emit func(string, any)) func(string, any) {
 	return func(name string, data any) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if name == api.EventResult || l.holds || len(l.back) > 0 {
+		if l.holds || len(l.back) > 0 || name == api.EventResult && !l.failed.Load() {
 			l.back = append(l.back, func() { emit(name, data) })
 		} else {
 			emit(name, data)
@@ -135,9 +145,6 @@ func (l *lasting) holdBack(emit func(string, any)) func(string, any) {
 
 // show emits what holdBack has kept.
 func (l *lasting) show() {
-	if l == nil {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.back {
@@ -156,6 +163,7 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	}
 	l.storing.Lock()
 	defer l.storing.Unlock()
+	l.pieces.take() // the step has them
 	if w := l.waits; w != nil {
 		w.timer.Stop()
 		if c.From >= w.From {

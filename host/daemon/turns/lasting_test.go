@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/lease"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestACompleteTurnIsNotLeft(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStopped)
-	l := &lasting{Run: &store.Run{Resumed: true}}
+	l := &lasting{Run: &store.Run{Resumed: true}, keep: new(lease.Keeper)}
 	if l.left(ctx, nil) {
 		t.Error("it is left")
 	}
@@ -26,7 +27,8 @@ func TestACompleteTurnIsNotLeft(t *testing.T) {
 // A panic while a turn's end is stored gives its events free, which wait for that.
 func TestAPanicAtTheEnd(t *testing.T) {
 	told := make(chan bool, 1)
-	tn := &turn{s: &Service{}, trace: &Trace{}, stream: &Stream{}, calls: &Calls{}, run: &lasting{Run: &store.Run{Resumed: true}}} // without a store
+	tn := &turn{s: &Service{}, run: &lasting{Run: &store.Run{Resumed: true}}} // without a store
+	tn.trace, tn.stream, tn.calls = &Trace{}, &Stream{}, &Calls{}
 	tn.run.t = tn
 	tn.ask.Closing = func(func(), api.ChatEnd, error) (store.Events, func(bool)) {
 		return store.Events{}, func(stored bool) { told <- stored }

@@ -27,9 +27,12 @@ func (t *turn) observe(e agent.Event) {
 	switch e := e.(type) {
 	case agent.TextDelta:
 		t.stream.Text(e.Text)
+		t.run.pieces.add(e.Text, "")
 		return
 	case agent.ReasoningDelta:
 		t.stream.Reasoning(e.Text)
+		t.run.pieces.add("", e.Text)
+		t.thought = true
 		return
 	case agent.CallEnd:
 		t.observers.Result(t.finished(e))
@@ -38,6 +41,7 @@ func (t *turn) observe(e agent.Event) {
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
 	case agent.CallStart:
+		t.thought = false
 		t.format[e.Call.ID] = string(e.Format)
 	case agent.TurnEnd:
 		t.sum(e)

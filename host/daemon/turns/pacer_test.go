@@ -14,7 +14,7 @@ import (
 func TestProgressIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		tn := &turn{s: New(Config{Now: time.Now}), emit: func(string, any) { told++ }}
+		tn := &turn{s: New(Config{Now: time.Now}), report: report{emit: func(string, any) { told++ }}}
 		for i := range 1000 {
 			tn.progress(host.Progress{Call: tool.Call{ID: "a"}, Done: i, Total: 999})
 			testtime.Sleep(time.Millisecond)

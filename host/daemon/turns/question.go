@@ -56,12 +56,9 @@ type Options struct {
 	Format    *agent.Format
 }
 
-// Apply sets the options in a profile's configuration. A tool that the profile hides
-// stays hidden. A nil Options changes nothing.
-func (o *Options) Apply(cfg *agent.Config) {
-	if o == nil {
-		return
-	}
+// apply sets the options in a profile's configuration. A tool that the profile hides
+// stays hidden.
+func (o *Options) apply(cfg *agent.Config) {
 	if !o.WeirTools {
 		cfg.EnableToolCalling = false
 	}

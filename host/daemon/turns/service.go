@@ -27,6 +27,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime/debug"
@@ -51,7 +52,7 @@ import (
 )
 
 // Config is everything a Service needs. All fields are required, but
-// Scripts and Leases.
+// Scripts, Leases and Behind.
 type Config struct {
 	Host      *host.Host
 	Store     *store.Store
@@ -73,6 +74,9 @@ type Config struct {
 	OwnIDs []string
 	Logger hclog.Logger
 	Now    func() time.Time
+	// Behind is how far what is stored of a reply may be behind what was streamed of it; 0: a
+	// second.
+	Behind time.Duration
 }
 
 // A Service runs turns. Create it with New. It is safe for concurrent use.
@@ -82,7 +86,10 @@ type Service struct {
 }
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service {
+	c.Behind = cmp.Or(c.Behind, behindBy)
+	return &Service{Config: c}
+}
 
 // Begin counts a request of a principal's that is over when end is called, or
 // refuses it by their quota. The question decides the language of the refusal.

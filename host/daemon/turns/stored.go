@@ -20,35 +20,46 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// open reads the stored conversation and saves the question before the model
-// is asked, if it can be. A history given by the client (of /v1) is stored first,
-// once. It returns the results that the client brings, if that is all it brings.
-func (t *turn) open(ctx context.Context, session *host.Session, history *[]agent.Message) ([]tool.Result, error) {
-	stored, err := t.messages(ctx)
+// open reads the stored conversation. A history that the client of /v1 has brought is that
+// of a new one, and is to be stored with what the turn begins with. given are the results
+// of the client's own tools.
+func (t *turn) open(ctx context.Context, session *host.Session, brought []agent.Message) (history, add []agent.Message, given []tool.Result, err error) {
+	if t.stored, err = t.messages(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if history = brought; len(t.stored) == 0 {
+		add = brought
+	} else if history, err = Messages(t.stored); err != nil {
+		return nil, nil, nil, err
+	}
+	refresh(ctx, session, history)
+	given, err = t.given(ctx, session, history)
+	return history, add, given, err
+}
+
+// put saves the question before the model is asked, if it can be. It returns the messages
+// before the question.
+func (t *turn) put(ctx context.Context, session *host.Session, brought []agent.Message) ([]agent.Message, error) {
+	history, add, given, err := t.open(ctx, session, brought)
 	if err != nil {
 		return nil, err
 	}
-	var add []agent.Message
-	if len(stored) == 0 {
-		add = *history
-	} else if *history, err = Messages(stored); err != nil {
-		return nil, err
+	if len(given) > 0 {
+		results := t.tell(given, lastTurn(history))
+		add, history = append(add, results), append(history, results)
 	}
-	refresh(ctx, session, *history)
-	given, err := t.given(ctx, session, *history)
+	add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(history) + 1, At: t.s.Now()})
+	return history, t.save(ctx, add)
+}
+
+// take returns the messages of a turn that waits for the results of the client's tools, and
+// these.
+func (t *turn) take(ctx context.Context, session *host.Session, brought []agent.Message) ([]agent.Message, []tool.Result, error) {
+	history, add, given, err := t.open(ctx, session, brought)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if t.ask.Message != "" {
-		if len(given) > 0 {
-			results := t.tell(given, lastTurn(*history))
-			add, *history = append(add, results), append(*history, results)
-			given = nil
-		}
-		add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(*history) + 1, At: t.s.Now()})
-	}
-	t.stored = stored
-	return given, t.save(ctx, add)
+	return history, given, t.save(ctx, add)
 }
 
 // refresh gives placeholders the summaries that a model has written since they were
@@ -97,9 +108,9 @@ func (t *turn) save(ctx context.Context, add []agent.Message) error {
 	if errors.Is(err, store.ErrBusy) {
 		return busyProblem()
 	}
-	if errors.Is(err, archive.ErrFull) && (t.run == nil || !t.run.Resumed) { // to answer without a memory of it is better than not to answer
+	if errors.Is(err, archive.ErrFull) && !t.run.Resumed { // to answer without a memory of it is better than not to answer
 		t.s.Logger.Error("the question could not be saved", "conversation", t.scope.Conversation, "error", err)
-		t.unsaved, t.run = true, nil
+		t.unsaved, t.run = true, t.atEnd()
 		return nil
 	}
 	if t.run.shared() && errors.Is(err, archive.ErrUnreachable) { // it may be stored
@@ -153,21 +164,21 @@ func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error)
 		change.From = t.stored[from].Seq
 	}
 	if t.unsaved { // there may be room again
+		change.Run = nil
 		if err := t.s.Store.Begin(ctx, t.conversation(), nil); err != nil {
 			return err
 		}
 	}
 	stored := false
-	if t.run != nil && t.run.Resumed && t.ask.Closing != nil {
+	if t.run.Resumed && t.ask.Closing != nil {
 		if last, done := t.ask.Closing(t.run.show, t.end, failed); done != nil {
 			change.Events = last
 			defer func() { done(stored) }() // also after a panic
 		}
 	}
 	err := t.s.Store.Finish(ctx, t.scope, change)
-	if stored = err == nil; stored && t.run != nil {
-		t.run.ended = true
-	}
+	stored = err == nil
+	t.run.ended = stored
 	return err
 }
 
@@ -243,8 +254,8 @@ func (t *turn) traced() *store.Trace {
 	return &store.Trace{Turn: t.trace.Record.Turn, Created: t.trace.Record.Started, Body: body}
 }
 
-// goOn reads how far a turn is, and returns the messages up to its question.
-func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
+// reached reads how far a turn is, and returns the messages up to its question.
+func (t *turn) reached(ctx context.Context) (history []agent.Message, err error) {
 	if t.stored, err = t.messages(ctx); err != nil {
 		return nil, err
 	}
@@ -264,7 +275,6 @@ func (t *turn) goOn(ctx context.Context) (history []agent.Message, err error) {
 
 // steps reads what other daemons have stored of the turn.
 func (t *turn) steps() error {
-	sent := ""
 	for _, body := range t.run.Steps {
 		var s step
 		if err := json.Unmarshal(body, &s); err != nil {
@@ -275,11 +285,10 @@ func (t *turn) steps() error {
 		for _, id := range s.Told {
 			t.told[id] = true
 		}
-		sent = s.Sent
+		t.run.sent = s.Sent
 	}
 	t.run.calls, t.run.results = len(t.calls.Rows), len(t.end.Results)
 	t.end.Conversation = t.scope.Conversation
-	t.sent = &sent
 	return nil
 }
 
@@ -309,7 +318,7 @@ func (t *turn) announce(ctx context.Context) error {
 	if len(shown) == 0 {
 		return nil
 	}
-	t.stream.Goes(*t.sent)
+	t.stream.Goes(t.run.sent)
 	for _, m := range agent.Apply([]agent.Message{{Role: agent.RoleUser}}, t.run.before)[1:] {
 		for _, c := range m.Calls {
 			if !shown[api.EventCall+" "+c.ID] {

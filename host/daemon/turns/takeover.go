@@ -29,7 +29,7 @@ func (s *Service) Continue(ctx context.Context, r store.Run, ask Question, emit 
 		return end, err
 	}
 	// The agent did not get it.
-	l.t = &turn{s: s, end: api.ChatEnd{Conversation: r.Scope.Conversation}}
+	l.t = &turn{s: s, report: report{end: api.ChatEnd{Conversation: r.Scope.Conversation}}}
 	if s.Admission.Closed() && ctx.Err() == nil {
 		err = errors.Join(err, archive.ErrUnreachable)
 	}
@@ -44,14 +44,15 @@ func (s *Service) Continue(ctx context.Context, r store.Run, ask Question, emit 
 
 // sayEnd tells the client of a turn that is stored what it has not got.
 func (s *Service) sayEnd(ctx context.Context, l *lasting, emit func(name string, data any)) (api.ChatEnd, error) {
-	l.t = &turn{s: s, scope: l.Scope, emit: emit, calls: &Calls{}, told: map[string]bool{}, run: l, stream: &Stream{Emit: emit}}
+	l.t = s.leftBy(l)
+	l.t.emit, l.t.stream = emit, &Stream{Emit: emit}
 	var o outcome
 	err := json.Unmarshal(l.Outcome, &o)
 	if err == nil {
 		err = l.t.steps()
 	}
 	if err == nil {
-		*l.t.sent += o.End.Answer
+		l.sent += o.End.Answer
 		l.t.end = o.End
 		err = l.t.announce(ctx)
 	}
@@ -91,7 +92,7 @@ func (s *Service) goOn(ctx context.Context, l *lasting, ask Question, emit func(
 		return api.ChatEnd{}, err
 	}
 	defer leave()
-	return t.answer(agent.OnePatience(ctx), nil)
+	return t.goOn(agent.OnePatience(ctx))
 }
 
 // admit waits until one more turn may run.

@@ -33,7 +33,11 @@ func (t toolbox) In(l tool.Locale) agent.Toolbox {
 }
 
 func (t toolbox) Tools() []tool.Spec {
-	return slices.DeleteFunc(append(t.Session.Tools(), t.scripts.specs()...), func(s tool.Spec) bool { return !t.sees(s.Name) })
+	specs := t.Session.Tools()
+	if t.scripts != nil {
+		specs = append(specs, t.scripts.offered...)
+	}
+	return slices.DeleteFunc(specs, func(s tool.Spec) bool { return !t.sees(s.Name) })
 }
 
 func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
@@ -43,11 +47,9 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	ctx, ran := t.spans.StartCall(ctx, c)
 	defer ran()
-	if t.scripts.has(c.Tool) {
-		if run := t.scripts.t.run; run != nil {
-			if err := run.began(ctx, c); err != nil {
-				return tool.Result{}, err
-			}
+	if s := t.scripts; s != nil && s.t.s.Scripts.Has(c.Tool) {
+		if err := s.t.run.began(ctx, c); err != nil {
+			return tool.Result{}, err
 		}
 		return t.scripts.call(ctx, t, c)
 	}
@@ -95,7 +97,7 @@ func (t toolbox) limits(chars int) []plugin.LimitGroup {
 // FormatScript is how calls of a script are written, in metrics and statistics.
 const FormatScript = "script"
 
-// scripted are the scripts that a turn offers as tools. Nil: none.
+// scripted are the scripts that a turn offers as tools.
 type scripted struct {
 	t *turn
 	// offered are their descriptions, which stay the same over the turn.
@@ -104,7 +106,7 @@ type scripted struct {
 	mu sync.Mutex // held while the end of a call is reported
 }
 
-// newScripted returns the scripts of a turn.
+// newScripted returns the scripts of a turn; nil: it offers none.
 func (t *turn) newScripted() *scripted {
 	specs := t.s.Scripts.Specs(t.model.WritesScripts())
 	if len(specs) == 0 {
@@ -112,15 +114,6 @@ func (t *turn) newScripted() *scripted {
 	}
 	return &scripted{t: t, offered: specs}
 }
-
-func (s *scripted) specs() []tool.Spec {
-	if s == nil {
-		return nil
-	}
-	return s.offered
-}
-
-func (s *scripted) has(name string) bool { return s != nil && s.t.s.Scripts.Has(name) }
 
 // call runs a script, whose calls are calls of the turn.
 func (s *scripted) call(ctx context.Context, box toolbox, c tool.Call) (tool.Result, error) {

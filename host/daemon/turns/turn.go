@@ -16,7 +16,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A turn is one question on its way through the agent.
+// A turn is one question on its way through the agent: what is asked, what is stored of it,
+// and what is told of it.
 type turn struct {
 	s     *Service
 	ask   Question
@@ -25,26 +26,37 @@ type turn struct {
 	quota usage.Quota
 	model setup.Model
 	prof  setup.Profile
-	emit  func(name string, data any)
-	title string          // of a new conversation
-	spans *telemetry.Turn // nil: no spans
+	title string // of a new conversation
 
-	stored []store.Message // what the store holds, the question included
+	run *lasting // what is stored before the end
+	kept
+	report
+}
+
+// kept is what is in the store, and what the end of the turn adds to it.
+type kept struct {
+	stored []store.Message // the question included
 	// unsaved says that the disk was full when the question came. What of the
 	// turn is in the store then is what stored says.
 	unsaved bool
-	run     *lasting          // nil: nothing is stored before the end
-	sent    *string           // the text that the client has of a turn that goes on here
-	told    map[string]bool   // uuids that the client has received
+	calls   *Calls
+	told    map[string]bool // uuids that the client has received; their results stay
+}
+
+// A report is what the client, the log, the trace, the metrics and the spans are told while
+// the turn runs, and what its last event says.
+type report struct {
+	emit    func(name string, data any)
+	spans   *telemetry.Turn   // nil: no spans
 	decided sync.Map          // call id → *tool.Approval, of the calls that asked a person
 	format  map[string]string // call id → format
-	end     api.ChatEnd
-	side    usage.SideUsage
 	pace    pacer
+	side    usage.SideUsage
+	thought bool // the model has thought since the last call
+	end     api.ChatEnd
 
 	stream    *Stream
 	trace     *Trace
-	calls     *Calls
 	observers Observers
 	inner     Observers // of the calls of scripts
 }
@@ -68,7 +80,7 @@ type step struct {
 }
 
 // A lasting is what a turn keeps in the database before its end: where daemons share that,
-// another one can go on with it, else the next one stores how far it came. A nil one keeps nothing.
+// another one can go on with it, else the next one stores how far it came.
 type lasting struct {
 	*store.Run
 	t     *turn
@@ -78,11 +90,13 @@ type lasting struct {
 	// calls and results are how many of the turn's are in its steps.
 	calls, results int
 	before         []agent.Checkpoint // of other daemons
+	sent           string             // the text that the client has from them
 
 	failed atomic.Bool // a step could not be stored, and none is any more
 
-	storing sync.Mutex // held while a step is stored
+	storing sync.Mutex // held while a step or a piece is stored
 	waits   *step      // one that is stored with the results of its calls
+	pieces  pieces     // what was streamed since the last step
 
 	mu    sync.Mutex // guards what follows
 	holds bool       // all events are held back, not only those from a result on
@@ -90,7 +104,7 @@ type lasting struct {
 }
 
 // shared reports whether another daemon can go on with the turn.
-func (l *lasting) shared() bool { return l != nil && l.keep != nil }
+func (l *lasting) shared() bool { return l.keep != nil }
 
 // progressPause is how long a call's next report of progress must wait, but for
 // the last one.

@@ -34,8 +34,8 @@ type Options struct {
 	History string
 	// Complete is that of every Turn.
 	Complete func(*api.Problem)
-	// Report shows an error that does not end the chat.
-	Report func(error)
+	// Report shows an error that does not end the chat, and returns its exit code.
+	Report func(error) int
 }
 
 // A chat is one run of `weir chat`.
@@ -45,9 +45,10 @@ type chat struct {
 	ask    api.Ask
 	input  input
 	think  bool
-	report func(error)
+	report func(error) int
 	adds   func(*api.Problem)
 
+	asked     bool     // the line was a question
 	demoNoted bool     // a person knows that the demo model answers
 	question  string   // the last one, for /retry
 	thoughts  string   // of the last answer
@@ -124,7 +125,8 @@ func (c *chat) greet(ctx context.Context, workspace string) {
 // Run asks question after question until the input ends. connect calls use with a
 // client of the daemon and the folder that its tools see as /workspace. Ctrl-C ends the turn that runs, not the command; ctx is
 // therefore not used to end the chat, but SIGTERM ends it. Run returns a
-// term.ExitError if Ctrl-C was pressed twice or the process was asked to stop.
+// term.ExitError if Ctrl-C was pressed twice or the process was asked to stop, and, where no
+// person types, if the last question failed.
 func Run(ctx context.Context, p *term.Printer, o Options, connect func(ctx context.Context, use func(cl *client.Client, workspace string) error) error) error {
 	interrupts := make(chan os.Signal, 4)
 	signal.Notify(interrupts, os.Interrupt)
@@ -163,7 +165,8 @@ func (c *chat) checkModel(ctx context.Context) error {
 }
 
 func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
-	stops := 0 // Ctrl-C without a line in between
+	stops := 0  // Ctrl-C without a line in between
+	failed := 0 // the exit code of the last question
 	for {
 		line, err := c.readQuestion(ctx, interrupts)
 		switch {
@@ -176,7 +179,7 @@ func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
 			fmt.Fprintln(c.Err, c.Faint(c.Sprintf("press Ctrl-C again, or Ctrl-D, to leave")))
 			continue
 		case errors.Is(err, io.EOF):
-			return nil
+			return c.exit(failed)
 		case err != nil:
 			return err
 		}
@@ -189,15 +192,28 @@ func (c *chat) loop(ctx context.Context, interrupts <-chan os.Signal) error {
 			c.input.addHistory(line)
 		}
 		if line == "/quit" || line == "/exit" {
-			return nil
+			return c.exit(failed)
 		}
+		c.asked = false
+		code := 0
 		if err := c.run(ctx, line, interrupts); err != nil {
 			if _, ok := errors.AsType[term.ExitError](err); ok {
 				return err
 			}
-			c.report(err)
+			code = c.report(err)
+		}
+		if c.asked {
+			failed = code
 		}
 	}
+}
+
+// exit returns what the chat ends with. A person has read what failed.
+func (c *chat) exit(failed int) error {
+	if failed == 0 || c.Interactive() {
+		return nil
+	}
+	return term.ExitError(failed)
 }
 
 // run runs a command of the chat, or asks a question.
@@ -278,7 +294,7 @@ func interruptible(ctx context.Context, interrupts <-chan os.Signal) (_ context.
 // turn asks a question and shows the answer. Ctrl-C stops it; a second one leaves
 // the chat.
 func (c *chat) turn(ctx context.Context, question string, interrupts <-chan os.Signal) error {
-	c.question, c.ask.Message = question, question
+	c.question, c.ask.Message, c.asked = question, question, true
 	turnCtx, done := interruptible(ctx, interrupts)
 	defer done()
 	t := &Turn{Printer: c.Printer, Think: c.think, Complete: c.adds, DemoNoted: c.demoNoted, interactive: true}

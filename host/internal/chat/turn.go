@@ -268,10 +268,6 @@ func (t *Turn) Outcome(err error) error {
 	if err == nil && t.Problem != nil {
 		err = t.Problem
 	}
-	if t.End != nil && t.End.Reason == agent.ReasonNoAnswer && err == nil {
-		err = msg.Problemf("model_"+string(agent.ReasonNoAnswer), "`weir model test` tries it; another model may do better",
-			"the model said nothing, however often it was asked")
-	}
 	if err != nil && t.JSON && t.End != nil {
 		// The result was printed as JSON already; this line is for people.
 		t.Errf("weir: %s\n", err)
@@ -292,7 +288,7 @@ func (t *Turn) Outcome(err error) error {
 func exitCode(err error) int {
 	var p *api.Problem
 	var q *msg.Problem
-	if errors.As(err, &p) && strings.HasPrefix(p.Code, "model_") || errors.As(err, &q) && strings.HasPrefix(q.Code, "model_") {
+	if errors.As(err, &p) && p.OfModel() || errors.As(err, &q) && strings.HasPrefix(q.Code, "model_") {
 		return term.ExitModel
 	}
 	return term.ExitFailed

@@ -89,13 +89,15 @@ func BuildTo(dir, out string) error {
 // returns its file, which callers must not change.
 func Program(dir string) (string, error) { return program.kept(dir) }
 
+// started is the folder in which the test began: some change it.
+var started, _ = os.Getwd()
+
 // Root is the repository's root.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	_, here, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(here) { // built with -trimpath
-		dir, err := os.Getwd()
-		for err == nil {
+		for dir := started; dir != ""; {
 			if _, statErr := os.Stat(filepath.Join(dir, "tools.toml")); statErr == nil {
 				return dir
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -120,6 +121,9 @@ func told(out sandbox.Output, fail *tool.Error) answer {
 }
 
 func TestSoak(t *testing.T) {
+	if os.Getenv("WEIR_SOAK_CALLS") == "" {
+		testsize.Only(t)
+	}
 	f := chosen(t)
 	before := look(t)
 	t.Run("calls", func(t *testing.T) {

@@ -152,7 +152,7 @@ func idle(ctx context.Context, source, target *sqlite.DB, apart bool) error {
 	if err := db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM runs WHERE state <> 'ended'), (SELECT count(*) FROM daemons WHERE expires_at > clock_timestamp())").Scan(&runs, &daemons); err != nil {
 		return err
 	}
-	if err := source.QueryRowContext(ctx, "SELECT count(DISTINCT conversation_id) FROM turn_steps").Scan(&killed); err != nil {
+	if err := source.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT conversation_id FROM turn_steps UNION SELECT conversation_id FROM turn_pieces) AS killed").Scan(&killed); err != nil {
 		return err
 	}
 	if daemons > 0 && !apart {

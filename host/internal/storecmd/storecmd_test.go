@@ -106,7 +106,7 @@ func TestCopyOfWhatIsUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = file.ExecContext(t.Context(), `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at) VALUES ('c', 'ann', '', '', 1, 1);
-		INSERT INTO turn_steps (conversation_id, seq, body) VALUES ('c', 1, '{}'), ('c', 2, '{}')`)
+		INSERT INTO turn_steps (conversation_id, seq, body) VALUES ('c', 1, '{}'), ('c', 2, '{}'); INSERT INTO turn_pieces (conversation_id, seq, body) VALUES ('c', 1, '{}')`)
 	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -212,6 +212,7 @@ export interface ChatEnd {
   conversation_id: string;
   cost?: AgentCost | null;
   elapsed_ms: number;
+  error?: Problem | null;
   faults: number;
   kept_chars: number;
   pending?: ToolCallStart[] | null;

@@ -88,7 +88,7 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
           {parts.map((p, i) => <PartView key={i} part={p} turn={turn} c={c} />)}
           {turn.lost.value && <p class="note">{t("reconnecting")}</p>}
           <Pulse turn={turn} />
-          {sums && reasonText(sums) && <p class="note">{reasonText(sums)}</p>}
+          {sums && reasonText(sums) && !parts.some((p) => p.kind === "problem") && <p class="note">{reasonText(sums)}</p>}
           {sums && (
             <p class="note sums">
               <span>{sumsText(sums)}</span>
