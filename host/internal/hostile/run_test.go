@@ -208,11 +208,11 @@ func together[T any](list []T, at int, f func(T)) {
 	wg.Wait()
 }
 
-// inlineToo skips a test of guests in this process, unless everything is tested: weir runs
-// them in others, except where the system has no way to.
+// inlineToo skips a test of guests in this process, except in the long form: weir runs them
+// in others, unless the system has no way to.
 func inlineToo(t *testing.T, isolation host.Isolation) {
 	t.Helper()
-	if isolation == host.Inline && host.CanIsolate() {
+	if isolation == host.Inline && host.CanIsolate() && !thorough {
 		testsize.Only(t)
 	}
 }
