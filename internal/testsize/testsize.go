@@ -4,9 +4,7 @@
 package testsize
 
 import (
-	"flag"
 	"os"
-	"strconv"
 	"testing"
 )
 
@@ -30,18 +28,4 @@ func Of(few, all int) int {
 		return all
 	}
 	return few
-}
-
-// Checks sets how many random cases rapid.Check tries until the test ends, unless the
-// command line says it.
-func Checks(tb testing.TB, few, all int) {
-	tb.Helper()
-	f := flag.Lookup("rapid.checks")
-	if f == nil || f.Value.String() != f.DefValue {
-		return
-	}
-	if err := f.Value.Set(strconv.Itoa(Of(few, all))); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
