@@ -172,41 +172,6 @@ func TestApprovedCopyServesWhileAChangeWaits(t *testing.T) {
 	says(t, h, "a", generation(1)) // and back is back
 }
 
-// Each single byte that changes, of the module and of the manifest, keeps the
-// new bytes from running until somebody approves them.
-func TestEveryByteCounts(t *testing.T) {
-	dir := t.TempDir()
-	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
-	h := pinned(t, dir, nil)
-	digest := agree(t, h, "a")
-	for _, file := range []struct {
-		path string
-		step int
-	}{{filepath.Join(dir, "a", "a.wasm"), 61}, {filepath.Join(dir, "a", "plugin.toml"), 1}} {
-		whole := slurp(t, file.path)
-		for i := 0; i < len(whole); i += file.step {
-			changed := append([]byte(nil), whole...)
-			changed[i] ^= 1 << (i % 7)
-			write(t, file.path, changed)
-			reload(t, h)
-			for _, p := range h.Plugins() {
-				if p.State == plugin.Ready && p.Digest != digest {
-					t.Fatalf("byte %d of %s: unapproved bytes may run: %+v", i, file.path, p)
-				}
-				if p.State == plugin.Ready && p.Pending == nil {
-					t.Fatalf("byte %d of %s: nobody is told of the change: %+v", i, file.path, p)
-				}
-			}
-		}
-		write(t, file.path, whole)
-	}
-	reload(t, h)
-	says(t, h, "a", generation(1))
-	if p := info(t, h, "a"); p.Pending != nil {
-		t.Errorf("%+v", p)
-	}
-}
-
 // While somebody swaps the files as fast as they can, no answer ever comes from
 // bytes without an approval.
 func TestSwapRaces(t *testing.T) {
@@ -260,61 +225,6 @@ func TestSwapRaces(t *testing.T) {
 	write(t, path, evil)
 	reload(t, h)
 	says(t, h, "a", generation(1))
-}
-
-func TestRenamedAndMovedAreChanges(t *testing.T) {
-	dir := t.TempDir()
-	lay(t, dir, "pure", manifest("pure", "pure", "pure", ""), generation(1))
-	h := pinned(t, dir, nil)
-	says(t, h, "pure", generation(1))
-	// Another name in the same place is no newcomer.
-	other := []byte("schema = 1\nname = \"other\"\nwasm = \"pure.wasm\"\n[[tool]]\nname = \"other\"\ndescription = \"a tool\"\nexport = \"pure\"\n")
-	write(t, filepath.Join(dir, "pure", "plugin.toml"), other)
-	reload(t, h)
-	if p := info(t, h, "other"); p.State != plugin.Pending || !strings.Contains(p.Why.String(), "at the path of the approved plugin pure") {
-		t.Errorf("%+v", p)
-	}
-	if p := info(t, h, "pure"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "another plugin, other, is at its path") {
-		t.Errorf("%+v", p)
-	}
-	says(t, h, "pure", generation(1))
-	agree(t, h, "other")
-	if got := states(h); got != "other ready [other]" {
-		t.Errorf("after the approval: %s", got)
-	}
-	if pgtest.InPostgres() { // where a place is that of one machine
-		return
-	}
-	// The same bytes elsewhere wait as well.
-	if err := os.Rename(filepath.Join(dir, "pure"), filepath.Join(dir, "moved")); err != nil {
-		t.Fatal(err)
-	}
-	reload(t, h)
-	if p := info(t, h, "other"); p.State != plugin.Ready || p.Pending == nil || !strings.Contains(p.Pending.Why.String(), "it has moved") {
-		t.Errorf("%+v", p)
-	}
-	agree(t, h, "other")
-	if p := info(t, h, "other"); p.Pending != nil || !strings.Contains(p.Source, "moved") {
-		t.Errorf("%+v", p)
-	}
-}
-
-// A broken file in place of an approved plugin is a change that waits.
-func TestBrokenChangeDoesNotStopWhatServes(t *testing.T) {
-	dir := t.TempDir()
-	lay(t, dir, "a", wanting("a", "1", ""), generation(1))
-	h := pinned(t, dir, nil)
-	agree(t, h, "a")
-	write(t, filepath.Join(dir, "a", "plugin.toml"), []byte("schema = \n"))
-	reload(t, h)
-	says(t, h, "a", generation(1))
-	p := info(t, h, "a")
-	if p.State != plugin.Ready || p.Pending == nil || p.Pending.Digest != "" || !strings.Contains(p.Pending.Why.String(), "plugin.toml:1:") {
-		t.Errorf("%+v", p)
-	}
-	if err := h.Approve(t.Context(), "a", p.Digest, "cli"); code(err) != plugin.CodeInvalid {
-		t.Errorf("what is broken cannot be approved: %v", err)
-	}
 }
 
 // What an approved plugin offers is not taken by a newcomer, whether a copy
