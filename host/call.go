@@ -42,7 +42,7 @@ func (s *Session) call(ctx context.Context, snap *snapshot.Snapshot, c tool.Call
 	case fail != nil:
 		return tool.Result{Err: fail}, false
 	case t == nil:
-		return s.h.builtin.Answer(ctx, history.Request{Scope: s.scope(), Across: s.sharesArchive(), Locale: s.locale, Call: c, Repeats: s.repeats}), false
+		return s.h.builtin.Answer(ctx, history.Request{Scope: s.scope(), Across: s.sharesArchive(), Locale: s.locale, Call: c, Repeats: s.repeats, Short: s.short}), false
 	}
 	// Replace "@result:…" by archived text, and check the arguments.
 	input, fail := s.expandRefs(ctx, t, args)

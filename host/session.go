@@ -24,6 +24,7 @@ type Session struct {
 	report       func(Progress)
 	thread       string                                 // what the session archives belongs to it; empty: to none
 	keepAll      bool                                   // archives short results too
+	short        func() []ShortResult                   // that the caller keeps itself; nil: none
 	begin        func(context.Context, tool.Call) error // nil: calls begin at once
 }
 
@@ -65,6 +66,16 @@ func (s *Session) InThread(thread string) *Session {
 // KeepingAll returns the same session, which archives short results too.
 func (s *Session) KeepingAll() *Session {
 	return s.with(func(out *Session) { out.keepAll = true })
+}
+
+// A ShortResult is a result that a caller keeps in its own messages, because it is too
+// short for the archive.
+type ShortResult = history.Short
+
+// Remembering returns the same session, whose search_tool_history also looks through the
+// results that f returns, oldest first. f is called by each search, also concurrently.
+func (s *Session) Remembering(f func() []ShortResult) *Session {
+	return s.with(func(out *Session) { out.short = f })
 }
 
 // Beginning returns the same session; f precedes each call that runs, or keeps it from it.

@@ -132,7 +132,9 @@ func (s *SQLite) entryOf(ctx context.Context, doing, where string, args ...any) 
 // entries use the space; the text is overwritten at once. An id outside of the scope
 // is ErrNotFound.
 func (s *SQLite) Drop(ctx context.Context, sc Scope, uuid string) error {
-	return wrapKnown(ctx, "dropping an archive", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error { return s.DropIn(b, sc, uuid) }))
+	return wrapKnown(ctx, "dropping an archive", s.db.Commit(ctx, 0, func(b *sqlite.Batch) error {
+		return b.ExecOne(s.drop, ErrNotFound, uuid, sc.Principal, sc.Conversation, s.cfg().UserScope)
+	}))
 }
 
 // Delete deletes one entry on behalf of a person: unlike after Drop, nothing of it is

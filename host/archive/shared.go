@@ -25,11 +25,6 @@ type Size struct {
 	Bytes   int64
 }
 
-// DropIn is Drop within a transaction.
-func (s *SQLite) DropIn(b *sqlite.Batch, sc Scope, uuid string) error {
-	return b.ExecOne(s.drop, ErrNotFound, uuid, sc.Principal, sc.Conversation, s.cfg().UserScope)
-}
-
 // DeleteConversationIn deletes the results of a conversation within a transaction
 // and returns their size.
 func (s *SQLite) DeleteConversationIn(ctx context.Context, tx *sql.Tx, sc Scope) (Size, error) {

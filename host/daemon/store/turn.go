@@ -82,9 +82,6 @@ type Turn struct {
 	// Fingerprints replace those of the conversation: short texts by which
 	// FindByFingerprint finds it without its id. Nil: they stay.
 	Fingerprints []string
-	// Orphans are results that nothing refers to, see archive.SQLite.Drop. One that
-	// does not exist is no error.
-	Orphans []string
 	// Trace is the report of the turn; nil: there is none. Its Scope is ignored.
 	Trace *Trace
 	// Run is the turn's, nil without one. The context must be Fenced. Its Outcome is stored until
@@ -136,11 +133,6 @@ func (s *Store) Finish(ctx context.Context, sc archive.Scope, t Turn) error {
 		}
 		if err != nil {
 			return err
-		}
-		for _, id := range t.Orphans {
-			if err := s.results.DropIn(b, sc, id); err != nil && !errors.Is(err, archive.ErrNotFound) {
-				return err
-			}
 		}
 		if t.Trace != nil {
 			if err := s.trace(b, sc, *t.Trace, now); err != nil {

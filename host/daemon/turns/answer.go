@@ -120,7 +120,8 @@ func (t *turn) begin(ctx context.Context, session *host.Session, before []agent.
 	ctx, t.spans = t.s.Setup.State().Tracing.StartTurn(usage.WithSideUsage(ctx, &t.side), telemetry.TurnInfo{
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: t.s.Known,
 	})
-	box := toolbox{session.Beginning(t.run.began), t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
+	session = session.Beginning(t.run.began).Remembering(func() []host.ShortResult { return shortResults(before) })
+	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
 	t.observers = t.newObservers(box)
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, box, agent.ObserverFunc(t.observe))
 	if err != nil {

@@ -120,7 +120,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	}
 	prof.Deny = slices.Concat(prof.Deny, ask.Without)
 	t := &turn{s: s, ask: ask, began: began, quota: set.User.OwnQuota(), model: m, prof: prof}
-	t.emit, t.told, t.format = oneAtATime(emit), map[string]bool{}, map[string]string{}
+	t.emit, t.format = oneAtATime(emit), map[string]string{}
 	t.title = Title(history, ask.Message)
 	if err = t.checkTools(); err != nil {
 		return nil, err

@@ -113,7 +113,6 @@ func (t *turn) tell(given []tool.Result, turn int) agent.Message {
 		if r.Ref != nil {
 			id = r.Ref.UUID
 		}
-		t.told[id] = t.told[id] || t.outlasts(r)
 		out := api.ResultOf(r, 0, tool.En)
 		t.calls.Rows = append(t.calls.Rows, store.Call{
 			Scope: t.scope, Turn: turn, CallID: r.CallID, Tool: r.Tool, Model: t.ask.Model, Code: "ok",

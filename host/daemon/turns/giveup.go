@@ -83,7 +83,7 @@ func (s *Service) giveUp(ctx context.Context, l *lasting, why error) error {
 		history = append(history, reply)
 	}
 	remarkFailure(history, why)
-	change := store.Turn{From: t.stored[from].Seq, Last: lastRow(t.stored).Seq, Orphans: t.unrefer(history), Run: l.run(why)}
+	change := store.Turn{From: t.stored[from].Seq, Last: lastRow(t.stored).Seq, Run: l.run(why)}
 	if !r.Unseen || len(r.Begun) > 0 { // else it is taken back: its client asks again
 		change.Messages, change.Calls = t.rows(history[from:]), t.calls.Rows
 	}

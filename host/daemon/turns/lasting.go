@@ -55,7 +55,7 @@ func (t *turn) lasts() (*lasting, error) {
 
 // leftBy returns a turn that another daemon has left. What it had stored is not read yet.
 func (s *Service) leftBy(l *lasting) *turn {
-	return &turn{s: s, scope: l.Scope, run: l, kept: kept{calls: &Calls{}, told: map[string]bool{}}}
+	return &turn{s: s, scope: l.Scope, run: l, kept: kept{calls: &Calls{}}}
 }
 
 // hold returns the context of the turn's own work: it ends when another daemon has the turn,
@@ -174,9 +174,6 @@ func (l *lasting) checkpoint(ctx context.Context, c agent.Checkpoint) error {
 	s := &step{Checkpoint: c, Calls: t.calls.Rows[l.calls:]}
 	if l.shared() { // another daemon tells the client
 		s.Sent, s.Results = t.stream.Sent(), t.end.Results[l.results:]
-	}
-	for id := range t.told {
-		s.Told = append(s.Told, id)
 	}
 	l.waits = nil
 	due := agent.Pending(c.Added)

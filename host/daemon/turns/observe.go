@@ -49,17 +49,11 @@ func (t *turn) observe(e agent.Event) {
 	t.observers.Observe(e)
 }
 
-// finished returns a finished call, without the uuid of a result that the archive drops
-// at the end of the turn.
+// finished returns a finished call.
 func (t *turn) finished(e agent.CallEnd) Call {
 	r, id := e.Result, ""
 	if r.Ref != nil {
 		id = r.Ref.UUID
-	}
-	if t.outlasts(r) {
-		t.told[id] = true
-	} else {
-		r.Ref = nil
 	}
 	if a, ok := t.decided.Load(r.CallID); ok && r.Approval == nil { // the turn ended before the call
 		r.Approval = a.(*tool.Approval)

@@ -21,7 +21,7 @@
 //   - toolbox: tools of a profile
 //   - asker: asks a person
 //   - observe, observer, stream, log, trace, metrics, watched: report a turn
-//   - stored, orphans: what is stored at its end
+//   - stored, short: what is stored at its end, results that only the messages have
 //   - lasting, takeover, giveup: what is stored meanwhile, and who goes on
 //   - aside: requests beside a turn
 package turns

@@ -151,15 +151,13 @@ func (t *turn) conversation() store.Conversation {
 }
 
 // store writes the outcome of the turn in one commit: the new and changed messages, the
-// call log, and the fingerprints of the conversation. It deletes archived results without
-// a reference: the conversation itself contains their full text.
+// call log, and the fingerprints of the conversation.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error) error {
 	from := min(out.From, had, len(t.stored))
 	if q := from; q == had && len(t.stored) > had && out.Messages[q].Role == agent.RoleUser && out.Messages[q].Remarks == nil {
 		from++ // the store has the question already
 	}
-	unnamed := t.unrefer(out.Messages) // which changes messages and uses
-	change := store.Turn{Last: lastRow(t.stored).Seq, Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Orphans: unnamed, Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
+	change := store.Turn{Last: lastRow(t.stored).Seq, Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}
 	if from < len(t.stored) {
 		change.From = t.stored[from].Seq
 	}
@@ -282,9 +280,6 @@ func (t *turn) steps() error {
 		}
 		t.run.before = append(t.run.before, s.Checkpoint)
 		t.calls.Rows, t.end.Results = append(t.calls.Rows, s.Calls...), append(t.end.Results, s.Results...)
-		for _, id := range s.Told {
-			t.told[id] = true
-		}
 		t.run.sent = s.Sent
 	}
 	t.run.calls, t.run.results = len(t.calls.Rows), len(t.end.Results)

@@ -40,7 +40,6 @@ type kept struct {
 	// turn is in the store then is what stored says.
 	unsaved bool
 	calls   *Calls
-	told    map[string]bool // uuids that the client has received; their results stay
 }
 
 // A report is what the client, the log, the trace, the metrics and the spans are told while
@@ -75,7 +74,6 @@ type step struct {
 	Sent    string               `json:"sent,omitempty"` // the text that the client has
 	Calls   []store.Call         `json:"calls,omitempty"`
 	Results []api.ToolCallResult `json:"results,omitempty"`
-	Told    []string             `json:"told,omitempty"`
 	timer   *time.Timer          // of a step that waits
 }
 

@@ -50,6 +50,9 @@ type Request struct {
 	Locale  tool.Locale
 	Call    tool.Call
 	Repeats *Repeats
+	// Short returns the results that the caller keeps itself, oldest first; nil: there are none.
+	// Only a search calls it.
+	Short func() []Short
 }
 
 // Has reports whether name is one of the history tools.

@@ -26,7 +26,13 @@ func (t *Tools) search(ctx context.Context, r Request) tool.Result {
 	if err != nil {
 		return tool.Result{Err: t.Error(ctx, r.Scope, err, "", archive.Entry{})}
 	}
-	out := tool.Result{Tool: tool.SearchHistory, Ephemeral: true}.WithWhole(hitsText(r, query, found, t.near(ctx, r, query, found)))
+	var kept, short []Short
+	if r.Short != nil {
+		kept = r.Short()
+		short = findShort(query, kept)
+	}
+	found.Archives += len(kept)
+	out := tool.Result{Tool: tool.SearchHistory, Ephemeral: true}.WithWhole(hitsText(r, query, found, short, t.near(ctx, r, query, found)))
 	out.Shown = limit.Fit(out, searchLimits(), limit.By{Chars: tool.LayerTool, Lines: tool.LayerTool})
 	return out
 }
@@ -57,9 +63,11 @@ func invalidSearch(reason any) *tool.Error {
 }
 
 // hitsText returns what a search found, grouped by result: by words, then by meaning.
-func hitsText(r Request, query string, found archive.SearchResult, near []archive.Near) string {
+func hitsText(r Request, query string, found archive.SearchResult, short []Short, near []archive.Near) string {
 	var b strings.Builder
-	b.WriteString(msg.In(r.Locale, headOf(r.Across, query, found)))
+	if len(found.Hits) > 0 || len(short) == 0 {
+		b.WriteString(msg.In(r.Locale, headOf(r.Across, query, found)))
+	}
 	last := ""
 	for _, h := range found.Hits {
 		if h.Entry.UUID != last {
@@ -75,6 +83,7 @@ func hitsText(r Request, query string, found archive.SearchResult, near []archiv
 	if found.Stopped && found.Left > 0 {
 		b.WriteString("\n\n" + msg.In(r.Locale, tool.Textf("The search stopped here; %d older results were not searched. Use rarer words to reach them.", found.Left)))
 	}
+	writeShort(&b, r.Locale, query, short)
 	if len(near) > 0 {
 		b.WriteString("\n\n" + msg.In(r.Locale, tool.Textf("Near in meaning, the nearest first; load the lines to read them:")))
 	}
@@ -82,7 +91,7 @@ func hitsText(r Request, query string, found archive.SearchResult, near []archiv
 		writeEntry(&b, n.Entry)
 		fmt.Fprintf(&b, "\nlines=\"%d-%d\" (%.2f) %s", n.First, n.Last, n.Score, text.OneLine(n.Entry.Summary, 200))
 	}
-	return b.String()
+	return strings.TrimLeft(b.String(), "\n")
 }
 
 // headOf returns the first line of an answer.
@@ -90,13 +99,13 @@ func headOf(across bool, query string, found archive.SearchResult) tool.Text {
 	query = text.OneLine(query, 200)
 	switch none := len(found.Hits) == 0; {
 	case none && across:
-		return tool.Textf("Nothing found for %q in %d archived results of all conversations of the user.", query, found.Archives)
+		return tool.Textf("Nothing found for %q in %d results of all conversations of the user.", query, found.Archives)
 	case none:
-		return tool.Textf("Nothing found for %q in %d archived results of this conversation.", query, found.Archives)
+		return tool.Textf("Nothing found for %q in %d results of this conversation.", query, found.Archives)
 	case across:
-		return tool.Textf("%d places in the archived results of all conversations of the user, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
+		return tool.Textf("Found in the archived results of all conversations of the user, newest first: %d. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
 	}
-	return tool.Textf("%d places in the archived results of this conversation, newest first. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
+	return tool.Textf("Found in the archived results of this conversation, newest first: %d. To read one: load_tool_history(uuid=\"…\", lines=\"a-b\").", len(found.Hits))
 }
 
 func writeEntry(b *strings.Builder, e archive.Entry) {
