@@ -152,10 +152,14 @@ func foldEntry(e *ResultEntry, l tool.Locale) int {
 	return saved
 }
 
+// minUnload is the length of the shortest load that becomes a stub, in characters: a stub
+// takes some 150, and a shorter load is often the one line that the model was looking for.
+const minUnload = 1000
+
 // foldTurn folds at the end of a turn: results whose whole is longer than threshold
 // become placeholders, also those of the turn before if it was left with pending
-// calls, and loads whose turns have passed become stubs. It returns the index of the
-// first message that changed, or len(msgs).
+// calls, and loads of at least minUnload characters whose turns have passed become
+// stubs. It returns the index of the first message that changed, or len(msgs).
 func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 	first = len(msgs)
 	for i := range msgs {
@@ -163,7 +167,7 @@ func foldTurn(msgs []Message, turn, threshold int) (first int, f Folded) {
 			e := &msgs[i].Results[j]
 			due := msgs[i].Turn >= turn-1 && threshold >= 0 && e.Chars > threshold
 			if e.Ephemeral {
-				due = e.KeepUntil <= turn
+				due = e.KeepUntil <= turn && e.Chars >= minUnload
 			}
 			if !due {
 				continue

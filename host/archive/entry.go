@@ -17,6 +17,9 @@ type Scope struct {
 	// Everywhere extends reading to all conversations of the principal, as
 	// Config.UserScope does for every Scope. Writing uses Conversation.
 	Everywhere bool
+	// Alone restricts lists and searches to Conversation, also where Config.UserScope
+	// extends them.
+	Alone bool
 }
 
 // The errors of this package.

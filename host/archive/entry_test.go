@@ -282,6 +282,14 @@ func TestUserScope(t *testing.T) {
 	if r, err := s.Search(t.Context(), elsewhere, "between", SearchOptions{}); err != nil || len(r.Hits) != 1 {
 		t.Errorf("Search: %d hits, error %v", len(r.Hits), err)
 	}
+	for conversation, want := range map[string]int{"c1": 1, "c2": 0} {
+		alone := Scope{Principal: "ann", Conversation: conversation, Alone: true}
+		list, err1 := s.List(t.Context(), alone, Filter{})
+		r, err2 := s.Search(t.Context(), alone, "between", SearchOptions{})
+		if err := errors.Join(err1, err2); err != nil || len(list) != want || len(r.Hits) != want || r.Archives != want {
+			t.Errorf("%s alone: %d entries, %+v, error %v", conversation, len(list), r, err)
+		}
+	}
 	for _, sc := range []Scope{{Principal: "bob", Conversation: "c1"}, {Principal: "bob", Conversation: "c2"}, {}} {
 		if _, err := s.Get(t.Context(), sc, e.UUID); err != ErrNotFound {
 			t.Errorf("%v: %v", sc, err)

@@ -69,7 +69,7 @@ func (s *SQLite) List(ctx context.Context, sc Scope, f Filter) ([]Entry, error) 
 
 // within returns the condition that restricts a query to a scope.
 func (s *SQLite) within(sc Scope, everywhere bool) (string, []any) {
-	if everywhere || s.cfg().UserScope || sc.Everywhere {
+	if !sc.Alone && (everywhere || s.cfg().UserScope || sc.Everywhere) {
 		return "principal = ?", []any{sc.Principal}
 	}
 	return "conversation_id = ? AND principal = ?", []any{sc.Conversation, sc.Principal}

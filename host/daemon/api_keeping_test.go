@@ -23,8 +23,22 @@ func (s *server) stored(conversation, text string) string {
 		conversation, quoted("first line\n"+text+"\n"+strings.Repeat("filler\n", 200)))).UUID
 }
 
+// A search and a list of one conversation hold to it, also where conversations share the
+// archive.
 func TestSearchArchives(t *testing.T) {
-	s := newServer(t, replay.New())
+	for _, shared := range []bool{false, true} {
+		s := serverWith(t, replay.New(), func(cfg *host.Config) { cfg.Archive.UserScope = shared })
+		searchArchives(t, s)
+		for conversation, want := range map[string]int{"": 2, "one": 1, "two": 1, "three": 0} {
+			if a := s.get("/api/archives?conversation_id=" + conversation); strings.Count(a.body, `"uuid":`) != want {
+				t.Errorf("shared %v, conversation %q, want %d: %s", shared, conversation, want, a.body)
+			}
+		}
+	}
+}
+
+func searchArchives(t *testing.T, s *server) {
+	t.Helper()
 	a, b := s.stored("one", "the timeout of 30 s"), s.stored("two", "a TIMEOUT and 超时 too")
 	for _, row := range []struct {
 		query string

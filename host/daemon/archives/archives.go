@@ -126,7 +126,7 @@ func (a *Archives) listArchives(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// Without a conversation: all of the requester's.
-	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id")}
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id"), Alone: q.Get("conversation_id") != ""}
 	entries, err := a.Host.Archive().List(r.Context(), scope, archive.Filter{
 		Thread: q.Get("thread_id"), Tool: q.Get("tool"), Query: q.Get("q"), ID: q.Get("id"), Limit: n, Offset: offset, Everywhere: scope.Conversation == "",
 	})
@@ -151,7 +151,7 @@ func (a *Archives) searchArchives(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id")}
+	scope := archive.Scope{Principal: access.Principal(r), Conversation: q.Get("conversation_id"), Alone: q.Get("conversation_id") != ""}
 	found, err := a.Host.Archive().Search(r.Context(), scope, q.Get("q"), archive.SearchOptions{Limit: n, Everywhere: scope.Conversation == ""})
 	if err != nil {
 		return err
