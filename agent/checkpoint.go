@@ -109,14 +109,16 @@ func Question(history []Message) int {
 func (l *Loop) Continue(ctx context.Context, history []Message, steps []Checkpoint, lost func(tool.Call) *tool.Error) (Turn, error) {
 	question := len(history) - 1
 	if len(steps) == 0 {
-		return l.Run(ctx, history[:question], history[question].Text)
+		return l.turn(ctx, 0, func(r *run) phase {
+			return r.begin(history[:question], history[question].Text, history[question].Typed)
+		})
 	}
 	return l.turn(ctx, steps[len(steps)-1].Rest.Elapsed, func(r *run) phase { return r.goOn(history, steps, lost) })
 }
 
 func (r *run) goOn(history []Message, steps []Checkpoint, lost func(tool.Call) *tool.Error) phase {
 	question := len(history) - 1
-	r.place(history[:question], history[question].Text)
+	r.place(history[:question], history[question].Text, history[question].Typed)
 	r.msgs[r.memory.question].At = history[question].At
 	last := steps[len(steps)-1]
 	rest, begun := last.Rest, r.msgs

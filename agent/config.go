@@ -118,6 +118,9 @@ type Config struct {
 	// which two must be in it at least, or a cosine of vectors. 0:
 	// DefaultSemanticThreshold; negative: no threshold, the best match is good.
 	SemanticThreshold float64
+	// Typed is the part of the question that a person typed: a call that it holds may be made.
+	// Zero: none is typed.
+	Typed Span
 	// Preload are calls that run before the model is asked: what the person wants
 	// loaded with the question. They get ids of this conversation; calls of tools
 	// that are not offered are left out, the others count as the turn's calls.

@@ -34,7 +34,7 @@ type Faults struct {
 // results what they return. It asks no model and runs no call.
 func (l *Loop) Fits(ctx context.Context, history []Message, question string, calls []tool.Call, results []tool.Result) []int {
 	r := &run{l: l, cfg: l.cfg, ctx: ctx}
-	r.place(history, question)
+	r.place(history, question, l.cfg.Typed)
 	calls = slices.Clone(calls)
 	for i := range calls {
 		calls[i].ID = r.newID("")

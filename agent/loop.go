@@ -41,7 +41,7 @@ func New(cfg Config, m Model, tb Toolbox, obs Observer) (*Loop, error) {
 // is not modified. The error is a *ModelError, the Toolbox's error or the cause of
 // ctx. The Turn then holds what happened until the error and must be stored too.
 func (l *Loop) Run(ctx context.Context, history []Message, question string) (Turn, error) {
-	return l.turn(ctx, 0, func(r *run) phase { return r.begin(history, question) })
+	return l.turn(ctx, 0, func(r *run) phase { return r.begin(history, question, l.cfg.Typed) })
 }
 
 // turn runs one turn, which open begins, or the rest of one that has taken some time.

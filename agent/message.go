@@ -42,9 +42,29 @@ type Message struct {
 	// Remarks are what people saw after this message besides messages. The agent does
 	// not read them.
 	Remarks []Remark `json:"remarks,omitempty"`
+	// Typed is the part of a question's Text that a person typed; zero: none is, or that is not
+	// known. The rest, such as an attached file, is a foreign text.
+	Typed Span `json:"typed,omitzero"`
 	// Unseen is how many characters at the end of Text people did not see: a plan, which
 	// is a remark, or a malformed call.
 	Unseen int `json:"unseen,omitempty"`
+}
+
+// A Span is a part of a text: the characters from From on, up to the one at To. It is empty
+// unless To is more than From.
+type Span struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Cut returns what is in front of the part, the part, and what follows it. Of a text that ends
+// before To, the part is empty, and in front of it is the whole text.
+func (s Span) Cut(text string) (before, part, after string) {
+	chars := []rune(text)
+	if s.From < 0 || s.From >= s.To || s.To > len(chars) {
+		return text, "", ""
+	}
+	return string(chars[:s.From]), string(chars[s.From:s.To]), string(chars[s.To:])
 }
 
 // A Remark is one event of a turn that people see when they open the conversation

@@ -15,8 +15,9 @@ import (
 // quotes are the foreign texts of the conversation, without those of its tools; see
 // package quote.
 type quotes struct {
-	book quote.Book
-	next int // index of the first message that is not in book
+	book  quote.Book
+	next  int         // index of the first message that is not in book
+	typed *quote.Book // what the person typed in this turn's question; nil: not read yet
 }
 
 // refuseQuotes keeps the calls of the reply that are quotations from running. The answer
@@ -54,7 +55,9 @@ func (r *run) readForeign() {
 		m := r.msgs[q.next]
 		switch m.Role {
 		case RoleUser:
-			q.book.Add(m.Text)
+			before, _, after := m.Typed.Cut(m.Text)
+			q.book.Add(before)
+			q.book.Add(after)
 		case RoleNote:
 			q.book.Add(r.goneSignatures(m.Text))
 		}
@@ -95,17 +98,32 @@ func (r *run) goneSignatures(text string) string {
 
 // isQuotation reports whether a call must not run because a foreign text holds it and
 // the model has not confirmed it. raw is what the model wrote; empty for a native call.
+// A call that the person typed in the question is what they ask for, whatever else holds it.
 // Notices and placeholders name calls of load_tool_history, which only reads.
 func (r *run) isQuotation(c tool.Call, raw string) bool {
 	if c.Tool == prompt.LoadTool || r.isOwnText(c.Tool) {
 		return false
 	}
-	q := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}
+	q, tools := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}, r.kit.Recogniser()
+	if r.typed().Holds(q, tools) {
+		return false
+	}
 	if id, confirmed := r.confirmation(q); confirmed || id != "" {
 		return !confirmed && raw != "" && c.ID != id
 	}
-	tools := r.kit.Recogniser()
 	return r.kit.Authored(r.locale).Holds(q, tools) || r.quotes.book.Holds(q, tools)
+}
+
+// typed returns what the person typed in the question.
+func (r *run) typed() *quote.Book {
+	if r.quotes.typed == nil {
+		r.quotes.typed = new(quote.Book)
+		if q := r.memory.question; q < len(r.msgs) && r.msgs[q].Role == RoleUser {
+			_, typed, _ := r.msgs[q].Typed.Cut(r.msgs[q].Text)
+			r.quotes.typed.Add(typed)
+		}
+	}
+	return r.quotes.typed
 }
 
 // vetter returns what holds the calls of a script against the foreign texts. The model

@@ -99,8 +99,8 @@ type callIDs struct {
 }
 
 // begin opens the turn of a new question.
-func (r *run) begin(history []Message, question string) phase {
-	r.place(history, question)
+func (r *run) begin(history []Message, question string, typed Span) phase {
+	r.place(history, question, typed)
 	r.emitStart()
 	r.noteTools()
 	if r.cfg.EnablePlanning && len(r.specs) > 0 {
@@ -112,7 +112,7 @@ func (r *run) begin(history []Message, question string) phase {
 }
 
 // place puts a question after the history.
-func (r *run) place(history []Message, question string) {
+func (r *run) place(history []Message, question string, typed Span) {
 	for _, m := range history {
 		r.turn = max(r.turn, m.Turn)
 	}
@@ -120,7 +120,7 @@ func (r *run) place(history []Message, question string) {
 	r.setUp(history, len(history), question)
 	r.closePending()
 	r.memory.question, r.memory.saved = len(r.msgs), len(r.msgs)+1
-	r.add(Message{Role: RoleUser, Text: question, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
+	r.add(Message{Role: RoleUser, Text: question, Typed: typed, Turn: r.turn, Locale: r.locale, At: r.cfg.Now()})
 }
 
 // setUp copies the history and decides the setup of the turn. The messages before

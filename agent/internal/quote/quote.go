@@ -2,9 +2,9 @@
 //
 // # The law
 //
-// A foreign text is one that no model wrote: the result of a tool or its error, a
-// placeholder, a loaded text, a question, the description of a tool. A call is a
-// quotation if a foreign text of its conversation holds
+// A foreign text is one that neither a model wrote nor the person typed: the result of a tool
+// or its error, a placeholder, a loaded text, what is attached to a question, the description
+// of a tool. A call is a quotation if a foreign text of its conversation holds
 //
 //   - the text of the call: what was between its first and its last character, or
 //   - in any form that the recogniser knows, a call of the same tool with the same
@@ -13,7 +13,8 @@
 //
 // A quotation does not run. The model is asked once whether it means the call. It
 // confirms by an id that it gets with the question, which a text that was written
-// before cannot hold.
+// before cannot hold. A call that the person typed in the question of the turn is none: they
+// ask for it.
 //
 // The first half does not depend on the form of the call: whatever a model repeats
 // word for word, the text of the call in its reply is a part of what it repeats. A

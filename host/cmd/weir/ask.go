@@ -80,7 +80,7 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 	if a.Conversation, err = continued(a.Conversation, a.last); err != nil {
 		return err
 	}
-	if a.Message, err = c.question(args, a.files); err != nil {
+	if a.Message, a.Attached, err = c.question(args, a.files); err != nil {
 		return err
 	}
 	var answers chat.Answers
@@ -121,32 +121,31 @@ func (c *cli) askOnce(ctx context.Context, a askFlags, args []string) error {
 // fromInput reports whether the question itself is read from standard input.
 func fromInput(args []string) bool { q := strings.Join(args, " "); return q == "" || q == "-" }
 
-// question joins the arguments, standard input and files.
-func (c *cli) question(args, files []string) (string, error) {
-	var parts []string
+// question returns what the arguments say, and what standard input and files attach to it.
+func (c *cli) question(args, files []string) (typed string, attached []api.Attachment, err error) {
 	if !fromInput(args) {
-		parts = append(parts, strings.Join(args, " "))
+		typed = strings.Join(args, " ")
 	}
 	if fromInput(args) || hasInput(c.In) {
 		text, err := readText(c.In, "standard input")
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if text = strings.TrimSpace(text); text != "" {
-			parts = append(parts, text)
+			attached = append(attached, api.Attachment{Text: text})
 		}
 	}
-	if len(parts) == 0 {
-		return "", usagef(`weir ask "your question"`, "there is no question")
+	if typed == "" && len(attached) == 0 {
+		return "", nil, usagef(`weir ask "your question"`, "there is no question")
 	}
 	for _, name := range files {
 		text, err := readFile(name)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		parts = append(parts, name+":\n"+text)
+		attached = append(attached, api.Attachment{Name: name, Text: text})
 	}
-	return strings.Join(parts, "\n\n"), nil
+	return typed, attached, nil
 }
 
 // hasInput reports whether somebody put something into standard input: a pipe or a

@@ -14,7 +14,12 @@ const StreamProtocol = "weir-mcp"
 
 // An Ask is the body of POST /api/chat.
 type Ask struct {
+	// Message is what a person typed, unless it has more than 4,000 characters: a call in it
+	// may be made.
 	Message string `json:"message"`
+	// Attached are texts that follow the message and that no person typed, such as files: a call
+	// in them starts nothing. Without a message they are the question.
+	Attached []Attachment `json:"attached,omitempty"`
 	// Model and Profile name configured ones. Empty: the profile's own model, and
 	// the default profile.
 	Model   string `json:"model,omitempty"`
@@ -37,6 +42,12 @@ type Ask struct {
 	// Resume says that the client reconnects when it loses the stream: the turn
 	// then continues for a while without it. Otherwise the turn ends with its client.
 	Resume bool `json:"resume,omitempty"`
+}
+
+// An Attachment is a text, and the name of the file that it is from; empty: none.
+type Attachment struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
 }
 
 // A Load is one archived result that a question brings: in JSON its uuid, or an

@@ -21,6 +21,7 @@ type conversation struct {
 	// The request ends with results of the client's tools, a question, or both.
 	answers  []turns.Answer
 	question string
+	before   string // questions in front of it
 }
 
 // A messageReader reads the messages of a request, one after the other.
@@ -49,7 +50,10 @@ func readMessages(messages []AskedMessage, now func() time.Time) (conversation, 
 	if len(r.answers) == 0 && len(r.questions) == 0 {
 		return conversation{}, api.Paramf("messages", api.CodeBadBody, "end the messages with the user's question, or with results of your tools", "there is nothing to answer after the last message")
 	}
-	r.out.answers, r.out.question = r.answers, joined(r.questions)
+	r.out.answers = r.answers
+	if n := len(r.questions); n > 0 {
+		r.out.before, r.out.question = joined(r.questions[:n-1]), r.questions[n-1]
+	}
 	return r.out, nil
 }
 

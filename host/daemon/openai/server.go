@@ -95,7 +95,7 @@ func (s *Server) question(principal string, r *http.Request, body CompletionBody
 	if err != nil {
 		return q, nil, err
 	}
-	q.System, q.Spoken, q.Answers, q.Message = m.system, m.spoken, m.answers, m.question
+	q.System, q.Spoken, q.Answers, q.Before, q.Message = m.system, m.spoken, m.answers, m.before, m.question
 	return q, m.history, nil
 }
 

@@ -28,6 +28,7 @@ import (
 // turn that runs outside of a request does not end the daemon.
 func (s *Service) Ask(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
+	ask = ask.composed()
 	done, err := s.Begin(ctx, principal, ask.Message)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -114,6 +115,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	if ask.Options != nil {
 		ask.Options.apply(&prof.Agent)
 	}
+	prof.Agent.Typed = ask.typed
 	prof.Agent.Explain, prof.Agent.Raw = ask.Explain, s.Logger.IsTrace()
 	if len(ask.Without) > maxWithout {
 		return nil, api.Problemf(http.StatusBadRequest, api.CodeBadBody, "make a profile with the tools of these questions", "without names %d tools, at most %d are possible", len(ask.Without), maxWithout)

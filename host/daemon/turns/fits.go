@@ -14,7 +14,8 @@ import (
 // Fits reports how much of each archive that a question brings the model would be
 // shown. It asks no model and stores nothing.
 func (s *Service) Fits(ctx context.Context, principal string, ask api.Ask) (api.Fits, error) {
-	t, err := s.newTurn(ctx, principal, Question{Ask: ask}, nil, func(string, any) {})
+	q := Question{Ask: ask}.composed()
+	t, err := s.newTurn(ctx, principal, q, nil, func(string, any) {})
 	if err != nil {
 		return api.Fits{}, err
 	}
@@ -45,7 +46,7 @@ func (s *Service) Fits(ctx context.Context, principal string, ask api.Ask) (api.
 	if err != nil {
 		return api.Fits{}, err
 	}
-	for i, n := range loop.Fits(ctx, past, ask.Message, calls, results) {
+	for i, n := range loop.Fits(ctx, past, q.Message, calls, results) {
 		out.Loads[i].Fits = n
 	}
 	return out, nil

@@ -3,6 +3,7 @@ package turns
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -24,6 +25,11 @@ type Question struct {
 	// Flush stores the events so far, and reports whether it could: a client that has none asks
 	// again. A nil Flush has nothing to store.
 	Flush func() bool
+	// Before are questions of a client of /v1 which the Message follows without an answer
+	// between them. They were not typed now.
+	Before string
+	// typed is the part of the Message that a person typed.
+	typed agent.Span
 	// Spoken are the messages that the client sent before the question.
 	Spoken []Said
 	// Mark is the mark of the conversation that Spoken was found as; empty: the
@@ -36,6 +42,34 @@ type Question struct {
 	// Answers are results of the client's own tools. Without a Message, the turn that
 	// waits for them continues.
 	Answers []Answer
+}
+
+// maxTyped is the longest message that counts as typed, in characters: a longer one is a paste.
+const maxTyped = 4000
+
+// composed returns the question with one text as its Message: what is Before it, what was typed,
+// and what is Attached.
+func (q Question) composed() Question {
+	var b strings.Builder
+	add := func(text string) {
+		if b.Len() > 0 && text != "" {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+	}
+	add(q.Before)
+	if add(q.Message); utf8.RuneCountInString(q.Message) <= maxTyped {
+		to := utf8.RuneCountInString(b.String())
+		q.typed = agent.Span{From: to - utf8.RuneCountInString(q.Message), To: to}
+	}
+	for _, a := range q.Attached {
+		if a.Name != "" {
+			a.Text = a.Name + ":\n" + a.Text
+		}
+		add(a.Text)
+	}
+	q.Message, q.Before, q.Attached = b.String(), "", nil
+	return q
 }
 
 // Options are the wishes of a client of /v1 for one answer.

@@ -48,7 +48,7 @@ func (t *turn) put(ctx context.Context, session *host.Session, brought []agent.M
 		results := t.tell(given, lastTurn(history))
 		add, history = append(add, results), append(history, results)
 	}
-	add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Turn: lastTurn(history) + 1, At: t.s.Now()})
+	add = append(add, agent.Message{Role: agent.RoleUser, Text: t.ask.Message, Typed: t.ask.typed, Turn: lastTurn(history) + 1, At: t.s.Now()})
 	return history, t.save(ctx, add)
 }
 

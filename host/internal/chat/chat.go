@@ -294,7 +294,10 @@ func interruptible(ctx context.Context, interrupts <-chan os.Signal) (_ context.
 // turn asks a question and shows the answer. Ctrl-C stops it; a second one leaves
 // the chat.
 func (c *chat) turn(ctx context.Context, question string, interrupts <-chan os.Signal) error {
-	c.question, c.ask.Message, c.asked = question, question, true
+	c.question, c.asked = question, true
+	if c.ask.Message, c.ask.Attached = question, nil; !term.IsTerminal(c.In) { // no person types
+		c.ask.Message, c.ask.Attached = "", []api.Attachment{{Text: question}}
+	}
 	turnCtx, done := interruptible(ctx, interrupts)
 	defer done()
 	t := &Turn{Printer: c.Printer, Think: c.think, Complete: c.adds, DemoNoted: c.demoNoted, interactive: true}

@@ -35,6 +35,11 @@ export interface AgentRemark {
   to?: string;
 }
 
+export interface AgentSpan {
+  from: number;
+  to: number;
+}
+
 export interface AgentToolCost {
   brief?: boolean;
   name: string;
@@ -148,6 +153,7 @@ export interface ArchiveRow {
 
 export interface Ask {
   approvals?: boolean;
+  attached?: Attachment[] | null;
   conversation_id?: string;
   explain?: boolean;
   load_uuids?: (string | Record<string, unknown>)[] | null;
@@ -184,6 +190,11 @@ export interface AskedTool {
     parameters?: unknown;
   };
   type?: string;
+}
+
+export interface Attachment {
+  name?: string;
+  text?: string;
 }
 
 export interface Budget {
@@ -1118,6 +1129,7 @@ export interface ShownMessage {
   role: string;
   text?: string;
   turn: number;
+  typed?: AgentSpan;
   unseen?: number;
 }
 

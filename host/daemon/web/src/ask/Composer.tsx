@@ -11,7 +11,7 @@ import { Button } from "../parts/Button";
 import { Choice } from "../parts/Field";
 import { useAsked } from "../parts/use";
 import { Choose } from "./Choose";
-import { ask, type Conversation, draft } from "./state";
+import { ask, borrowed, type Conversation, draft } from "./state";
 
 export function Composer({ c }: { c: Conversation }) {
   const models = useAsked(() => getJSON<ConfiguredModels>("api/models"), [pulse.value?.configuration]).data?.models || [];
@@ -22,11 +22,11 @@ export function Composer({ c }: { c: Conversation }) {
   const focus = () => { if (!matchMedia("(pointer: coarse)").matches) box.current?.focus(); };
   useEffect(() => { if (!c.place.value) focus(); }, [c]);
   const submit = () => {
-    const question = draft.value.trim();
+    const question = draft.value.trim(), foreign = borrowed.value;
     if (!question || running) return;
     draft.value = "";
     focus();
-    ask(question, list.map(wanted));
+    ask(question, list.map(wanted), foreign);
   };
   const key = (e: KeyboardEvent) => {
     // While an input method composes, Enter chooses a word. Safari ends the composition

@@ -9,7 +9,7 @@ import { Button } from "../parts/Button";
 import { Copy } from "../parts/Copy";
 import { ProblemBox } from "../parts/Problem";
 import { CallCard } from "./CallCard";
-import { type Conversation, draft } from "./state";
+import { borrow, type Conversation } from "./state";
 import { type Part, reasonText, sumsText, type Turn } from "./turn";
 import { Welcome } from "./Welcome";
 
@@ -105,7 +105,7 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
 
 // askAgain puts a question back into the box.
 function askAgain(turn: Turn): void {
-  draft.value = turn.question;
+  borrow(turn.question.trim(), turn.borrowed);
   document.getElementById("question")?.focus();
 }
 

@@ -1,6 +1,6 @@
 // The conversations that this tab has open, and what is asked in them.
 import { effect, signal, untracked } from "@preact/signals";
-import type { Budget, ChatStart, ConversationList, ConversationRow, KeptLine, ShownConversation, ShownMessage, Trace, TraceHead, TraceList } from "../api";
+import type { Attachment, Budget, ChatStart, ConversationList, ConversationRow, KeptLine, ShownConversation, ShownMessage, Trace, TraceHead, TraceList } from "../api";
 import { api, getJSON, key, later, Problem, unreachable } from "../core/daemon";
 import { beat } from "../core/pulse";
 import { go, route, to } from "../core/route";
@@ -53,6 +53,19 @@ export const modelIn = (id: string): string => (id === current.value.id ? curren
 export const current = signal(new Conversation());
 export const draft = signal(recall("weir.draft", true) ?? (recall("weir.draft") || "")); // a new tab goes on with the last one
 effect(() => { remember("weir.draft", draft.value, true); remember("weir.draft", draft.value || null); });
+// borrowed is what is in the box and nobody typed there: the attached part of a question that
+// is asked again.
+export const borrowed = signal(recall("weir.borrowed", true) ?? (recall("weir.borrowed") || ""));
+effect(() => { if (!draft.value) borrowed.value = ""; });
+effect(() => { remember("weir.borrowed", borrowed.value, true); remember("weir.borrowed", borrowed.value || null); });
+
+// bodyOf returns the members of a question of which a part is borrowed. If that part was
+// changed, all of it counts as borrowed.
+export function bodyOf(question: string, foreign: string): { message: string; attached?: Attachment[] } {
+  if (!foreign) return { message: question };
+  const typed = question.endsWith(foreign) ? question.slice(0, -foreign.length).trimEnd() : "";
+  return { message: typed, attached: [{ text: typed ? foreign : question }] };
+}
 
 // answering are the conversations whose answers this tab reads.
 const answering = new Map<string, Conversation>();
@@ -126,7 +139,10 @@ async function load(c: Conversation, id: string): Promise<void> {
 function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[] | null): Turn[] {
   const out: Turn[] = [], args = new Map<string, unknown>();
   messages.forEach((m, i) => {
-    if (m.role === "user" || !out.length) out.push(new Turn(m.role === "user" ? m.text || "" : "", m.turn, i + 1));
+    if (m.role === "user" || !out.length) {
+      out.push(new Turn(m.role === "user" ? m.text || "" : "", m.turn, i + 1));
+      out.at(-1)!.borrowed = notTyped(m);
+    }
     const turn = out.at(-1)!, text = m.role !== "assistant" ? "" : m.unseen ? [...m.text || ""].slice(0, -m.unseen).join("") : m.text;
     if (m.locale) turn.speaks(m.locale);
     if (m.reasoning) turn.write("thought", m.reasoning);
@@ -142,6 +158,12 @@ function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[] | nul
     else if (trace === undefined && traces && m.role !== "user") turn.note(() => t("sumsGone"));
   });
   return out;
+}
+
+// notTyped is the part of a question that nobody typed: what follows the typed part, or all of it.
+function notTyped(m: ShownMessage): string {
+  const all = [...m.text || ""];
+  return all.slice(m.typed && !m.typed.from ? m.typed.to : 0).join("").trim();
 }
 
 // lastTrace asks what the last request held.
@@ -169,15 +191,25 @@ effect(() => {
 
 // ---- asking
 
-export async function ask(question: string, loads: unknown[]): Promise<void> {
+// borrow puts a question into the box, of which a part was not typed there.
+export function borrow(question: string, foreign: string): void {
+  draft.value = question;
+  borrowed.value = foreign;
+}
+
+export async function ask(question: string, loads: unknown[], foreign = ""): Promise<void> {
   const c = current.value, { model, profile, without } = c.chosen.value;
   await c.opened; // the turns before this one
-  if (c.stream.value) { draft.value = `${question}\n${draft.value}`.trim(); return; } // an answer runs there
+  if (c.stream.value) { // an answer runs there
+    borrow(`${question}\n${draft.value}`.trim(), foreign || borrowed.value);
+    return;
+  }
   const turn = new Turn(question, (c.turns.value.at(-1)?.number || 0) + 1);
+  turn.borrowed = foreign && (bodyOf(question, foreign).message ? foreign : question);
   c.turns.value = [...c.turns.value, turn];
   c.place.value = 0;
   const body = {
-    message: question, approvals: true, explain: true, ...(c.id && { conversation_id: c.id }), ...(loads.length && { load_uuids: loads }),
+    ...bodyOf(question, foreign), approvals: true, explain: true, ...(c.id && { conversation_id: c.id }), ...(loads.length && { load_uuids: loads }),
     ...(without?.length && { without }), ...(model && { model }), ...(profile && { profile }),
   };
   run(c, turn, new Stream(api), body);
@@ -194,7 +226,7 @@ async function run(c: Conversation, turn: Turn, stream: Stream, body: object | n
   });
   answering.delete(c.id);
   c.stream.value = null;
-  if (!begun && !draft.value && body) draft.value = turn.question; // it was not asked
+  if (!begun && !draft.value && body) borrow(turn.question, turn.borrowed); // it was not asked
   if (c.id) lastTrace(c);
   beat();
   await refresh();

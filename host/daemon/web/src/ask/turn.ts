@@ -65,6 +65,7 @@ export class Turn {
   waits = signal<{ say: () => string; since: number } | null>(null);
   lost = signal(false); // the connection
   lang = signal(""); // of the question and the answer
+  borrowed = ""; // the part of the question that nobody typed
   // first is the number of the question's message, from 1; 0: not known yet.
   constructor(public question: string, public number: number, public first = 0) {}
 

@@ -89,7 +89,7 @@ export const logIn = (by: { token: string } | { code: string }): Promise<void> =
     const begins = await send<SessionStarted>("POST", "api/session", by), before = session.peek();
     if (before && before.principal !== begins.principal) { // what is open is of somebody else
       remember("weir.session", begins.key);
-      for (const own of [true, false]) remember("weir.draft", null, own);
+      for (const own of [true, false]) for (const name of ["weir.draft", "weir.borrowed"]) remember(name, null, own);
       return location.reload();
     }
     keep(begins.key);
