@@ -24,7 +24,7 @@ func toolCmd(c *cli) *cobra.Command {
 			if done, err := c.Show(ctx, cl, "/api/tools/"+url.PathEscape(args[0]), &t); done || err != nil {
 				return err
 			}
-			c.pluginCommands().ShowTool(t)
+			c.pluginCommands().ShowTool(ctx, cl, t)
 			return nil
 		}),
 	}, findToolsCmd(c))

@@ -1,9 +1,12 @@
 package plugincmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
@@ -20,8 +23,8 @@ func (c *Commands) ListTools(tools []plugin.ToolInfo) {
 	})
 }
 
-// ShowTool prints a tool with its limits, effect and parameters.
-func (c *Commands) ShowTool(t plugin.ToolInfo) {
+// ShowTool prints a tool with its limits, effect and parameters, and what is wrong with it.
+func (c *Commands) ShowTool(ctx context.Context, from term.Getter, t plugin.ToolInfo) {
 	c.Outf("%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
 	if t.Spec.DescriptionZh != "" {
 		fmt.Fprintln(c.Out, t.Spec.DescriptionZh)
@@ -46,6 +49,15 @@ func (c *Commands) ShowTool(t plugin.ToolInfo) {
 	}
 	for _, e := range t.Spec.Examples {
 		c.Outf("\nexample: %s\n  %s\n", e.Ask, e.Args)
+	}
+	var of plugin.Info
+	if t.Plugin == "" || from.Get(ctx, Path(t.Plugin, ""), &of) != nil { // weir's own, or one of which only the operator may know more
+		return
+	}
+	for _, problem := range of.Problems {
+		if slices.Contains(strings.Fields(strings.ReplaceAll(problem.String(), ":", " ")), t.Spec.Name) {
+			c.Outf("\n%s\n", term.Plain(c.Text(problem)))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package plugincmd
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,27 @@ func TestACallWithoutAGuestShowsNoMemory(t *testing.T) {
 	c.ShowOutcome(plugintest.Outcome{Name: "b", Took: time.Millisecond, Memory: 2048}, true, false)
 	if want := "ok    a · 1.0 ms\nok    b · 1.0 ms · 2KiB\n"; out.String() != want {
 		t.Errorf("%q; want %q", out.String(), want)
+	}
+}
+
+// A getter answers with one plugin.
+type getter plugin.Info
+
+func (g getter) Get(_ context.Context, _ string, into any) error {
+	*into.(*plugin.Info) = plugin.Info(g)
+	return nil
+}
+
+// A tool shows what is wrong with it, and not what is wrong with those beside it. Texts of a
+// stranger cannot steer the terminal.
+func TestShowToolSaysWhatIsWrong(t *testing.T) {
+	var out strings.Builder
+	c := &Commands{Printer: &term.Printer{Env: term.Env{Out: &out, Err: &out}}}
+	const format = "a part of the schema of %s is left out: %s"
+	c.ShowTool(t.Context(), getter{Problems: []tool.Text{tool.Textf(format, "odd__a", "\x1b[2Jrequired"), tool.Textf(format, "odd__ab", "pattern")}},
+		plugin.ToolInfo{Plugin: "odd", Spec: tool.Spec{Name: "odd__a", Params: []byte(`{}`)}})
+	if s := out.String(); !strings.Contains(s, "a part of the schema of odd__a is left out") || strings.Contains(s, "odd__ab") || strings.Contains(s, "\x1b") {
+		t.Errorf("%q", s)
 	}
 }
 

@@ -27,8 +27,6 @@ func RemoteTool(server, name, title, description string, params json.RawMessage,
 	if t.Spec.Description = schema.Prose(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", short, place)
 	}
-	t.Spec.Params, t.Schema = thirdPartySchema(params, budget, func(why error) {
-		note("%s takes any arguments: %s", t.Spec.Name, why)
-	})
+	t.Spec.Params, t.Schema = thirdPartySchema(t.Spec.Name, params, budget, note)
 	return t, notes, true
 }

@@ -174,9 +174,7 @@ func (p *Plugin) describe(d Description) []Problem {
 		if one.Spec.Description == "" {
 			one.Spec.Description = fmt.Sprintf("The tool %s of the plugin %s, which does not describe it.", one.Spec.Name, p.Manifest.Name)
 		}
-		one.Spec.Params, one.Schema = thirdPartySchema(t.InputSchema, &budget, func(why error) {
-			warn("%s takes any arguments: %s", one.Spec.Name, why)
-		})
+		one.Spec.Params, one.Schema = thirdPartySchema(one.Spec.Name, t.InputSchema, &budget, warn)
 		p.Manifest.Tools = append(p.Manifest.Tools, one)
 	}
 	if len(p.Manifest.Tools) == 0 {
@@ -224,18 +222,24 @@ func (p *Plugin) thirdPartyTool(name string, i int, warn func(string, ...any)) (
 // freeParams is the schema of a tool that accepts any arguments.
 const freeParams = `{"type":"object","additionalProperties":true}`
 
-// thirdPartySchema returns a third-party schema if it is valid. Otherwise it calls
-// why with the reason and returns a schema that accepts everything.
-func thirdPartySchema(raw json.RawMessage, budget *schema.Budget, why func(error)) (json.RawMessage, *schema.Schema) {
-	text, err := schema.Tidy(raw)
+// maxFaults bounds what is told of one broken schema.
+const maxFaults = 3
+
+// thirdPartySchema returns a third-party schema without what is broken in it, or a schema
+// that accepts everything if none of it can be kept. note tells what is left out.
+func thirdPartySchema(name string, raw json.RawMessage, budget *schema.Budget, note func(string, ...any)) (json.RawMessage, *schema.Schema) {
+	text, s, faults, err := budget.Salvage(raw)
 	if err == nil {
-		var s *schema.Schema
-		if s, err = budget.Compile(text); err == nil {
-			return text, s
+		for _, fault := range faults[:min(len(faults), maxFaults)] {
+			note("a part of the schema of %s is left out: %s", name, fault)
 		}
+		if more := len(faults) - maxFaults; more > 0 {
+			note("%d more parts of the schema of %s are left out", more, name)
+		}
+		return text, s
 	}
-	why(err)
-	s, err := schema.Compile(json.RawMessage(freeParams))
+	note("%s takes any arguments: %s", name, err)
+	s, err = schema.Compile(json.RawMessage(freeParams))
 	if err != nil {
 		return nil, nil // unreachable: a constant that compiles
 	}

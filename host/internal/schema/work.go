@@ -47,6 +47,7 @@ type Budget struct {
 	parts   int // of the schemas
 	work    int // units
 	keep    int // instructions
+	repairs int // compilations that found something broken
 }
 
 // CheckKeep checks an expression for lines to keep. All of one tool are searched for
