@@ -181,6 +181,7 @@
   // The text with its entries behind it, each on a line of its own, and the lines at which
   // they begin.
   function listed(text, entries) {
+    if (entries.length === 0) return { text, lines: [] }; // the text may take most of the memory
     const pieces = [text], lines = [];
     let line = 1 + newlines(text), ended = text === "" || text.endsWith("\n");
     for (const e of entries) {
