@@ -128,6 +128,8 @@ func cutText(p *term.Printer, produced, shown int, l tool.Layer, n int, u tool.U
 		return p.Sprintf("%s characters (%s)", numbers, layerText(l))
 	case u == tool.Lines:
 		return p.Sprintf("%s characters (%s %s lines)", numbers, layerText(l), term.Grouped(n))
+	case u == tool.EntryUnit:
+		return p.Sprintf("%s characters (%s %s results)", numbers, layerText(l), term.Grouped(n))
 	}
 	return p.Sprintf("%s characters (%s %s)", numbers, layerText(l), term.Grouped(n))
 }

@@ -92,7 +92,7 @@ function why(r: Result): string {
   const left = { chars: num(Math.max(0, r.produced - r.shown)), lines: num(Math.max(0, r.lines - r.linesShown)), layer: family(`layer_${r.layer}`) };
   if (!r.layer) return "";
   if (!r.limit) return t("cutBy", left);
-  return t("cut", { ...left, limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters") });
+  return t("cut", { ...left, limit: num(r.limit), unit: family(`unit_${r.unit || "characters"}`) });
 }
 
 function Acts({ call, r, conversation }: { call: Call; r: Result; conversation: string }) {

@@ -56,7 +56,7 @@ export function WhatIf({ page, cut, show }: { page: ArchivePage; cut: CutText | 
       {cut && (
         <>
           <CutMap cut={cutOf(cut)} />
-          <p role="status"><strong>{t("through", { shown: num(cut.shown), produced: num(cut.produced) })}</strong> {t("aboutTokens", { n: num(cut.tokens) })} {cut.layer && <span class="note">{t("decides", { layer: family(`layer_${cut.layer}`), limit: num(cut.limit), unit: t(cut.unit === "lines" ? "linesUnit" : "characters") })}</span>}</p>
+          <p role="status"><strong>{t("through", { shown: num(cut.shown), produced: num(cut.produced) })}</strong> {t("aboutTokens", { n: num(cut.tokens) })} {cut.layer && <span class="note">{t("decides", { layer: family(`layer_${cut.layer}`), limit: num(cut.limit), unit: family(`unit_${cut.unit || "characters"}`) })}</span>}</p>
           <div class="row">
             {operator() && <SaveSettings label={t("saveFor", { tool: page.tool })} changes={changes} />}
             <Button aria-expanded={text.value} onClick={() => { text.value = !text.value; }}>{t("seeText")}</Button>

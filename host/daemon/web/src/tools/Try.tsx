@@ -74,7 +74,7 @@ function Result({ r }: { r: ToolCallResult }) {
       {r.produced > 0 && (
         <>
           <CutMap cut={cutOf(r)} />
-          <p class="figures"><strong>{t("through", { shown: num(r.shown), produced: num(r.produced) })}</strong> {r.layer && <span class="note">{t("decides", { layer: family(`layer_${r.layer}`), limit: num(r.limit), unit: t(r.unit === "lines" ? "linesUnit" : "characters") })}</span>}</p>
+          <p class="figures"><strong>{t("through", { shown: num(r.shown), produced: num(r.produced) })}</strong> {r.layer && <span class="note">{t("decides", { layer: family(`layer_${r.layer}`), limit: num(r.limit), unit: family(`unit_${r.unit || "characters"}`) })}</span>}</p>
         </>
       )}
       {r.kept_uuid && <p><a class="button" href={to("results", [r.kept_uuid])}>{t("open", { n: num(r.produced) })}</a></p>}

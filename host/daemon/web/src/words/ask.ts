@@ -67,8 +67,6 @@ export const ask = {
   layer_agent: ["the agent's limit", "智能体的限制"],
   layer_round: ["the round's share", "本步的份额"],
   layer_load: ["the room left in the window", "窗口剩余空间"],
-  characters: ["characters", "字符"],
-  linesUnit: ["lines", "行"],
   open: ["Open the whole ({n} characters)", "打开完整内容（{n} 字符）"],
   malformed: ["A tool call of the model could not be used: {reason}. The model knows.", "模型的一个工具调用无法使用：{reason}。已告知模型。"],
   malformed_unknown_tool: ["there is no such tool", "没有这个工具"],

@@ -25,6 +25,7 @@ export const settings = {
   unit_messages: ["messages", "条消息"],
   unit_characters: ["characters", "字符"],
   unit_lines: ["lines", "行"],
+  unit_entries: ["results", "个结果"],
   unit_share: ["share, 0 to 1", "比例，0 到 1"],
   unit_bytes: ["bytes, as 64MiB", "字节，如 64MiB"],
   unit_turns: ["turns", "轮"],
