@@ -373,6 +373,8 @@ func TestScriptsOfMCPClientsAsk(t *testing.T) {
 // some of them.
 func TestFormOfACard(t *testing.T) {
 	const code = `await tools.read_note({path: "notes.txt"}); const all = await Promise.allSettled([1, 2, 3].map((i) => tools.write_note({path: i + ".txt", text: "x"}))); return all.map((r) => r.reason?.code ?? "written").join()`
+	s, work := desk(t, replay.New(), nil) // each row is a session of its own
+	put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
 	for _, version := range []string{"", "2025-11-25"} {
 		for _, tt := range []struct {
 			answer string
@@ -382,8 +384,11 @@ func TestFormOfACard(t *testing.T) {
 			{"once", true, "written,denied,written"}, {"always", true, "written,denied,written"},
 			{"once", false, "written,written,written"}, {"deny", false, "denied,denied,denied"},
 		} {
-			s, work := desk(t, replay.New(), nil)
-			put(t, filepath.Join(work, "notes.txt"), "the text of the notes")
+			for _, name := range notesIn(t, work) {
+				if name != "notes.txt" {
+					_ = os.Remove(filepath.Join(work, name))
+				}
+			}
 			c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					var schema struct {
