@@ -23,8 +23,8 @@ const probeTimeout = 30 * time.Second
 const failureKept = 5 * time.Minute
 
 // A nativeCache stores in the data folder for which models native tool calling
-// works. Each model is asked once; a lost or damaged file costs one question for
-// each model. It is safe for concurrent use.
+// works. Each model is asked once, and again a week after a no; a lost or damaged file
+// costs one question for each model. It is safe for concurrent use.
 type nativeCache struct {
 	*verdicts
 	log hclog.Logger
@@ -60,11 +60,12 @@ type nativeTry struct {
 	ended        time.Time
 }
 
-// outdated reports whether the try has failed and may be repeated.
+// outdated reports whether the try has failed, or ended with a no, and may be repeated.
 func (t *nativeTry) outdated() bool {
 	select {
 	case <-t.done:
-		return !t.known && time.Since(t.ended) >= failureKept
+		age := time.Since(t.ended)
+		return !t.known && age >= failureKept || !t.works && age >= noKept
 	default:
 		return false
 	}
@@ -107,6 +108,7 @@ func (p *nativeProbe) run(ctx context.Context, try *nativeTry) {
 			return
 		}
 	}
+	p.cache.log.Info("asking the model whether it can call tools, before its first question", "model", p.key)
 	if try.works, try.known = provider.Native(ctx, p.model, tool.En); try.known {
 		p.cache.store(p.key, try.works)
 	}

@@ -92,7 +92,13 @@ func TestANoIsNotForGood(t *testing.T) {
 		if works, known, asked := ask(); works || !known || asked != 0 {
 			t.Errorf("again: works %t, known %t, asked %d times", works, known, asked)
 		}
-		testtime.Sleep(noKept)
+		long := (&nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "other.json")}, hclog.NewNullLogger()}).probe(replay.New(words, words, words, words), s)
+		for range 2 { // in one process too
+			if works, known := long(t.Context()); works || !known {
+				t.Errorf("works %t, known %t", works, known)
+			}
+			testtime.Sleep(noKept)
+		}
 		call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
 		if works, known, asked := ask(call); !works || !known || asked != 1 {
 			t.Errorf("a week later: works %t, known %t, asked %d times", works, known, asked)
@@ -104,7 +110,7 @@ func TestANoIsNotForGood(t *testing.T) {
 // remembered for failureKept.
 func TestASlowModelBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cache := &nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, nil}
+		cache := &nativeCache{&verdicts{file: filepath.Join(t.TempDir(), "native.json")}, hclog.NewNullLogger()}
 		silent := replay.New(replay.Reply{Delay: time.Hour}, replay.Reply{Delay: time.Hour})
 		slow := cache.probe(silent, config.ModelSettings{Model: "slow"})
 		call := replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
