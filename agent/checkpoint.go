@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
@@ -140,6 +141,11 @@ func (r *run) goOn(history []Message, steps []Checkpoint, lost func(tool.Call) *
 	r.choice = choiceState{rest.Called, rest.Asked, rest.NoChoice}
 	r.ending.final, r.ending.insisted = rest.Final, rest.Insisted
 	r.emitStart()
+	for _, m := range r.msgs[r.memory.question:] {
+		if seen := utf8.RuneCountInString(m.Text) - m.Unseen; m.Role == RoleAssistant && seen > 0 {
+			r.shown = shown{end: string([]rune(m.Text)[max(0, seen-2):seen]), apart: true}
+		}
+	}
 	due := Pending(r.msgs)
 	p := &reply{calls: due, raw: make([]string, len(due)), confirm: last.Confirm, malformed: rest.Malformed}
 	r.round.reply = p

@@ -133,8 +133,8 @@ func checkTurn(t *rapid.T, cfg agent.Config, turn agent.Turn, ev *events, m *rep
 	if jsonErr != nil || json.Unmarshal(raw, &back) != nil || len(back) != len(turn.Messages) {
 		t.Fatalf("the messages do not survive storage: %v", jsonErr)
 	}
-	if strings.Contains(turn.Answer, "made up result") || strings.Contains(ev.text(), "made up result") {
-		t.Fatal("what stands behind a group of calls was shown")
+	if cfg.Mode != agent.ModeNative && (strings.Contains(turn.Answer, "made up result") || strings.Contains(ev.text(), "made up result")) {
+		t.Fatal("what stands behind a group of calls was shown as text")
 	}
 	grown(t, ev, m.Requests())
 }

@@ -246,7 +246,7 @@ func (r *run) accept(text string) phase {
 		m := r.msgs[r.draft.at]
 		m.Text = text
 		r.msgs = append(r.msgs[:r.draft.at], m)
-		r.emit(TextDelta{text})
+		r.show(text)
 		return phaseEnd
 	}
 	r.flushText(r.round.reply)

@@ -30,6 +30,8 @@ const (
 // A reply is what one request came to.
 type reply struct {
 	text, reasoning strings.Builder
+	after           strings.Builder // the text after the last call in the text, which may be an invented result
+	apart           bool            // a call is between text and what follows
 	whole           strings.Builder // everything as it came, if Config.Raw is set
 	calls           []tool.Call
 	native          bool                // calls came through the provider's own calling
@@ -83,6 +85,8 @@ func (r *run) stream(req Request) *reply {
 	defer cancel()
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
 	p := &reply{held: r.withholdsText()}
+	defer r.endAfter(p)
+	r.shown.apart = true
 	var parser parse.Parser
 	read, size := 0, 0 // bytes of text, of everything
 	began := time.Now()
@@ -116,6 +120,10 @@ func (r *run) stream(req Request) *reply {
 		}
 		r.addReasoning(p, d.Reasoning)
 		if d.Call != nil {
+			if parser != nil && r.mode == ModeNative { // the text so far calls nothing, and is before the call
+				r.consume(p, parser.Close(true))
+				parser = nil
+			}
 			r.nativeCall(p, *d.Call)
 		}
 		if d.Text == "" {
@@ -132,7 +140,7 @@ func (r *run) stream(req Request) *reply {
 	if parser == nil {
 		parser = r.parser(p)
 	}
-	r.consume(p, parser.Close(p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
+	r.consume(p, parser.Close(p.native || p.err != nil || p.finish != FinishStop && p.finish != FinishCalls))
 	if r.info.StartInThought && read > 0 && p.reasoning.Len() == read && p.finish == FinishStop {
 		r.addText(p, p.reasoning.String()) // the thought never ended: the server had taken it out
 	}
@@ -143,12 +151,13 @@ func (r *run) stream(req Request) *reply {
 }
 
 // parser returns a parser for the text of one reply. It begins inside a thought if the
-// model's template has opened one and the server does not separate thoughts.
+// model's template has opened one and the server does not separate thoughts. Where calls
+// come as data, text is text but for one call in marks at its end.
 func (r *run) parser(p *reply) parse.Parser {
-	if r.info.StartInThought && p.reasoning.Len() == 0 {
-		return r.kit.Recogniser().StartInThought()
-	}
-	return r.kit.Recogniser().Parser()
+	return r.kit.Recogniser().Read(parse.Reading{
+		StartInThought: r.info.StartInThought && p.reasoning.Len() == 0,
+		Marked:         r.mode == ModeNative,
+	})
 }
 
 // consume adds the parser's events. It returns false if the rest of the reply is to
@@ -158,12 +167,14 @@ func (r *run) consume(p *reply, events []parse.Event) bool {
 		switch e := e.(type) {
 		case parse.Text:
 			switch called := len(p.calls) > 0 && !p.native; {
-			case p.ignored && strings.IndexFunc(e.Text, isWordRune) >= 0:
-				return false
-			case p.ignored || called: // an announcement of the next call, or an invented result
-				continue
+			case called || p.ignored: // an announcement of the next call, or an invented result
+				p.after.WriteString(e.Text)
+			default:
+				r.addText(p, e.Text)
 			}
-			r.addText(p, e.Text)
+			if p.ignored && strings.IndexFunc(e.Text, isWordRune) >= 0 {
+				return false
+			}
 		case parse.Reasoning:
 			r.addReasoning(p, e.Text)
 		case parse.Call:
@@ -177,11 +188,75 @@ func (r *run) consume(p *reply, events []parse.Event) bool {
 
 func isWordRune(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
+// addText adds text for the person. An empty line keeps it apart from the text in front
+// of a call.
 func (r *run) addText(p *reply, text string) {
-	p.text.WriteString(text)
-	if !p.held && text != "" {
-		r.emit(TextDelta{text})
+	if p.apart && p.text.Len() > 0 {
+		if text = strings.TrimLeft(text, "\r\n"); text == "" {
+			return
+		}
+		text = gap(p.text.String()) + text
 	}
+	p.apart = false
+	p.text.WriteString(text)
+	if !p.held {
+		r.show(text)
+	}
+}
+
+// endAfter takes the text after the calls of a reply: what says what comes next is for
+// the person. All else may be a result that the model invented, and is shown as a thought.
+func (r *run) endAfter(p *reply) {
+	text := strings.TrimSpace(p.after.String())
+	p.after.Reset()
+	switch {
+	case text == "":
+	case !p.ignored && parse.SaysNext(text):
+		r.addText(p, text)
+	default:
+		if p.reasoning.Len() > 0 {
+			text = gap(p.reasoning.String()) + text
+		}
+		r.addReasoning(p, text)
+	}
+}
+
+// shown is what the person has seen of the turn's text.
+type shown struct {
+	end   string // its last two bytes
+	apart bool   // a call or another reply is between it and what follows
+}
+
+// show emits text, after an empty line where it is apart from what was shown before.
+func (r *run) show(text string) {
+	if r.shown.apart && r.shown.end != "" {
+		if text = strings.TrimLeft(text, "\r\n"); text != "" {
+			text = gap(r.shown.end) + text
+		}
+	}
+	if text == "" {
+		return
+	}
+	r.shown.apart, r.shown.end = false, (r.shown.end + text)[max(0, len(r.shown.end)+len(text)-2):]
+	r.emit(TextDelta{text})
+}
+
+// gap returns what is missing of an empty line after text.
+func gap(text string) string {
+	switch {
+	case strings.HasSuffix(text, "\n\n"):
+		return ""
+	case strings.HasSuffix(text, "\n"):
+		return "\n"
+	}
+	return "\n\n"
+}
+
+// startCall reports a call of the reply. The text so far is before it.
+func (r *run) startCall(p *reply, e CallStart) {
+	r.flushText(p)
+	p.apart, r.shown.apart = true, true
+	r.emit(e)
 }
 
 func (r *run) addReasoning(p *reply, text string) {
@@ -193,8 +268,8 @@ func (r *run) addReasoning(p *reply, text string) {
 
 // flushText emits text that was withheld.
 func (r *run) flushText(p *reply) {
-	if p.held && p.text.Len() > 0 {
-		r.emit(TextDelta{p.text.String()})
+	if p.held {
+		r.show(p.text.String())
 	}
 	p.held = false
 }
@@ -203,10 +278,18 @@ func (r *run) flushText(p *reply) {
 func (r *run) callsOver() bool { return r.ending.final != "" || r.draft.text != "" }
 
 // textCall adds a call from the text. In a reply that also calls natively it is a
-// quotation and is ignored.
+// quotation, and text.
 func (r *run) textCall(p *reply, c parse.Call) {
-	if p.ignored = p.ignored || r.callsOver(); p.native || p.ignored || r.hasOnlyCall(p) {
+	if p.native {
+		r.addText(p, c.Raw)
 		return
+	}
+	if p.ignored = p.ignored || r.callsOver(); p.ignored || r.hasOnlyCall(p) {
+		return
+	}
+	if between := strings.TrimSpace(p.after.String()); between != "" { // the recogniser has found no result in it
+		p.after.Reset()
+		r.addText(p, between)
 	}
 	call, problem := r.unwrap(c.Name, c.Args)
 	call.ID, call.Turn = r.newID(c.ID), r.turn
@@ -214,8 +297,7 @@ func (r *run) textCall(p *reply, c parse.Call) {
 		p.refuse(len(p.calls), problem)
 	}
 	p.calls, p.raw = append(p.calls, call), append(p.raw, c.Raw)
-	r.flushText(p)
-	r.emit(CallStart{Call: call, Format: c.Format, Repaired: c.Repaired})
+	r.startCall(p, CallStart{Call: call, Format: c.Format, Repaired: c.Repaired})
 }
 
 // nativeCall adds a call of the provider's tool calling. A call that cannot run is
@@ -253,8 +335,7 @@ func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 		p.refuse(len(p.calls), problem)
 	}
 	p.calls, p.raw = append(p.calls, call), append(p.raw, "")
-	r.flushText(p)
-	r.emit(CallStart{Call: call, Format: formatNative})
+	r.startCall(p, CallStart{Call: call, Format: formatNative})
 }
 
 // refuseLate answers the native calls of a reply that was to be the last one: models

@@ -36,6 +36,7 @@ type run struct {
 	choice choiceState
 	ending ending
 	quotes quotes
+	shown  shown
 
 	highlights map[string]*limit.Highlights // by tool
 }

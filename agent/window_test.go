@@ -366,7 +366,7 @@ func TestRequestsOnlyGrowWithinATurn(t *testing.T) {
 				}
 				return replay.Call(name, fmt.Sprintf(`{"text":"%d"}`, i))
 			}
-			bad := replay.Text(`<tool_call>{"id":"c","tool_name":"nope","arguments":{}}</tool_call>`)
+			bad := call("nope", 0)
 			script := []replay.Reply{call("short", 1), call("long", 2), bad, call("short", 3), replay.Text("first answer"), call("short", 4), replay.Text("second answer")}
 			m := replay.New(script...).Describing(agent.ModelInfo{NativeTools: &native})
 			cfg := config(func(c *agent.Config) { c.Mode = mode })

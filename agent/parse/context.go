@@ -172,6 +172,18 @@ func (c *context) judgeMarked(i int, format marker.Format) confirm {
 	return atOnce
 }
 
+// judgeAlone judges a call where marks alone open one. It is declined if it is introduced
+// as an example or as what somebody else writes, or is not the first one.
+func (c *context) judgeAlone(i int) confirm {
+	before := c.before(i)
+	lead, _ := prose.LeadIn(strings.TrimRight(before, " \t\r\n*_-`"))
+	if c.quoted || !c.start && (prose.InBrackets(before) || prose.IsExample(lead) || prose.NamesForm(lead)) {
+		c.quoted = true
+		return declined
+	}
+	return atEnd
+}
+
 // mayCall reports whether a call with a marker may be at i: it is the first one, or only
 // prose without a result is between it and the calls before it.
 func (c *context) mayCall(i int) bool {

@@ -49,7 +49,12 @@ func (l *lines) openFence(i, n int, atLine bool) lex.Status {
 	if !atLine || l.in.mentions {
 		return lex.No
 	}
-	l.code.enterFence(n, i+n)
-	l.around.begin()
+	l.quote(i, n)
 	return lex.Done
+}
+
+// quote enters a fence that holds no call.
+func (l *lines) quote(i, ticks int) {
+	l.code.enterFence(ticks, i+ticks)
+	l.around.begin()
 }

@@ -53,7 +53,7 @@ func FuzzAnyName(f *testing.F) {
 		if len(text) > maxFuzz {
 			text = text[:maxFuzz]
 		}
-		if err := eval.Laws(parse.Options{AnyName: true, StartInThought: thought}, text, true); err != nil {
+		if err := eval.Laws(parse.Options{AnyName: true, Reading: parse.Reading{StartInThought: thought}}, text, true); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -48,6 +48,7 @@ type notation struct {
 type inside struct {
 	fresh   bool // a marker has opened and no call followed yet: any name may
 	ended   bool // a closing marker is after its calls: data may follow
+	closed  bool // one is after its last call
 	depth   int  // open brackets of lists
 	eol     bool // the last thing was a line's end
 	comment bool // inside a line that is skipped
@@ -114,7 +115,13 @@ func (gs *groups) begin(start, at int, format marker.Format) bool {
 
 // beginMarked enters a group that a marker announces.
 func (gs *groups) beginMarked(start, at int, format marker.Format) bool {
-	gs.enter(&group{notation: notation{format: format, typed: true}, inside: inside{fresh: true}, found: found{confirm: gs.around.judgeMarked(start, format)}}, start, at)
+	g := &group{notation: notation{format: format, typed: true}, inside: inside{fresh: true}}
+	if !gs.in.marked {
+		g.confirm = gs.around.judgeMarked(start, format)
+	} else if g.confirm = gs.around.judgeAlone(start); g.confirm == declined {
+		return false
+	}
+	gs.enter(g, start, at)
 	return true
 }
 
@@ -191,7 +198,7 @@ func (gs *groups) endAt(at int) {
 		return
 	}
 	whole := gs.in.final && gs.in.pos >= len(gs.in.buf) && at >= gs.in.pos
-	if whole && !gs.in.truncated {
+	if whole && !gs.in.truncated && (!gs.in.marked || g.isAlone()) {
 		gs.confirmAll()
 	}
 	if whole && gs.in.truncated && g.typed && g.calls == 0 {
@@ -219,6 +226,15 @@ func (gs *groups) endAt(at int) {
 	gs.out.drop(g.end)
 	gs.around.ended(&g.notation)
 	gs.in.goOn(inText, g.end)
+}
+
+// isAlone reports whether the group is one complete call between its marks.
+func (g *group) isAlone() bool {
+	if len(g.waiting) != 1 || g.calls != 1 || !g.closed || g.fenced {
+		return false
+	}
+	_, call := g.waiting[0].(Call)
+	return call
 }
 
 // maxAgain is how often Mentions reads a text again, the parts of groups after their last

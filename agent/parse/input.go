@@ -26,6 +26,7 @@ const (
 type input struct {
 	tools     *toolset.Set
 	mentions  bool // every call counts, whatever is around it
+	marked    bool // as Reading.Marked
 	buf       []byte
 	pos       int // what lies before has been scanned
 	mode      mode

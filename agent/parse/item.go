@@ -32,6 +32,7 @@ type item struct {
 	format  marker.Format
 	ended   bool   // complete, but what follows is still to be seen
 	closer  string // the closing word that ends tagged arguments
+	closed  bool   // by its own closing word
 	value   bool   // inside the value of a tagged argument
 	inner   int    // where an opening marker is inside that value, from open on, or 0
 	sc      value.Scanner
@@ -42,7 +43,7 @@ func (gs *groups) beginItem(kind itemKind, from, open int) lex.Status {
 	if g.depth == 0 && !g.fence && !g.typed {
 		gs.block++
 	}
-	g.eol = false
+	g.eol, g.closed = false, false
 	g.item = &item{kind: kind, from: from, open: open, format: g.format, sc: value.Scanner{Names: gs.in.tools}}
 	if kind == itemTagged {
 		g.item.format = marker.FormatGLM
@@ -216,6 +217,10 @@ func (gs *groups) finishItem(it *item, end int, cut bool) {
 	}
 	if !gs.accept(it, rs, end, repaired || cut) {
 		gs.fail(it, end, "", "")
+		return
+	}
+	if gs.g != nil {
+		gs.g.closed = it.closed
 	}
 }
 

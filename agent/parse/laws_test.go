@@ -45,6 +45,18 @@ func TestLawsHoldWithoutDeclaredTools(t *testing.T) {
 	}
 }
 
+func TestLawsHoldWhereMarksAloneCount(t *testing.T) {
+	o := house()
+	o.Marked = true
+	for _, text := range allTexts() {
+		for _, in := range []string{text, text + "\nThat is it.", "Well. " + text + text} {
+			if err := eval.Laws(o, in, false); err != nil {
+				t.Errorf("%v\n%s", err, in)
+			}
+		}
+	}
+}
+
 func TestLawsHoldInsideThought(t *testing.T) {
 	o := house()
 	o.StartInThought = true

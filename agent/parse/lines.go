@@ -95,9 +95,12 @@ func (l *lines) textStep() bool {
 		case '\n':
 			return l.lineEnd(i)
 		case ':', 0xEF:
+			if l.in.marked {
+				continue
+			}
 			at, st := l.afterColon(i)
 			if st == lex.More {
-				return l.out.undecided(min(i+1, l.in.tools.HeldName(b)))
+				return l.out.undecided(min(i+1, l.held()))
 			}
 			if st != lex.Done {
 				continue
@@ -110,7 +113,7 @@ func (l *lines) textStep() bool {
 			}
 			return true
 		case '>':
-			if closesTag(b, i) {
+			if l.in.marked || closesTag(b, i) {
 				continue
 			}
 			switch l.open(i, false) {
@@ -148,7 +151,15 @@ func (l *lines) textStep() bool {
 	if l.in.final {
 		return false
 	}
-	return l.out.undecided(l.in.tools.HeldName(b))
+	return l.out.undecided(l.held())
+}
+
+// held returns where a name begins that the text may end in the middle of.
+func (l *lines) held() int {
+	if l.in.marked {
+		return len(l.in.buf)
+	}
+	return l.in.tools.HeldName(l.in.buf)
 }
 
 // closesTag reports whether the '>' at b[i] ends a tag.
@@ -161,7 +172,7 @@ func closesTag(b []byte, i int) bool {
 // text, with its arguments on the next line.
 func (l *lines) lineEnd(i int) bool {
 	b := l.in.buf
-	if j := lex.SkipBlank(b, i); j == len(b) || b[j] == '{' {
+	if j := lex.SkipBlank(b, i); !l.in.marked && (j == len(b) || b[j] == '{') {
 		name := l.gluedName(i)
 		if name >= l.out.sent && j == len(b) && !l.in.final {
 			return l.out.undecided(name)

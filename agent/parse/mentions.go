@@ -8,7 +8,7 @@ func (s *Set) Mentions(text string) []Call {
 	if !s.tools.AreNamed(text) {
 		return nil
 	}
-	p := newParser(s.tools, false)
+	p := newParser(s.tools, Reading{})
 	p.in.takeAll()
 	return Calls(append(p.Feed(text), p.Close(false)...))
 }

@@ -14,6 +14,9 @@ import (
 // atLine says that only white space and decoration is before i on its line.
 func (l *lines) open(i int, atLine bool) lex.Status {
 	b := l.in.buf
+	if l.in.marked {
+		return l.openMarked(i, atLine)
+	}
 	switch c := b[i]; {
 	case c == '<' || c == '[':
 		tok, st := l.in.token(i)
@@ -51,6 +54,30 @@ func (l *lines) open(i int, atLine bool) lex.Status {
 			}
 		}
 		return l.openBare(i, atLine)
+	}
+	return lex.No
+}
+
+// openMarked is open where only marks open a call.
+func (l *lines) openMarked(i int, atLine bool) lex.Status {
+	switch c := l.in.buf[i]; {
+	case c == '<' || c == '[':
+		tok, st := l.in.token(i)
+		if st != lex.Done {
+			return st
+		}
+		return l.openToken(tok, i, atLine)
+	case c == '`' && atLine:
+		n, open := lex.TickRun(l.in.buf, i)
+		switch {
+		case open && !l.in.final:
+			return lex.More
+		case n >= 3:
+			l.quote(i, n)
+			return lex.Done
+		}
+	case lex.IsLetter(c) && atLine && l.around.start:
+		return l.skipRole(i)
 	}
 	return lex.No
 }

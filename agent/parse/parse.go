@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/weirhost/weir/agent/parse/internal/marker"
+	"github.com/weirhost/weir/agent/parse/internal/prose"
 	"github.com/weirhost/weir/agent/parse/internal/toolset"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -75,9 +76,18 @@ type Options struct {
 	Tools []tool.Spec
 	// AnyName takes every name as declared, for measuring other engines' cases.
 	AnyName bool
+	Reading
+}
+
+// A Reading says how one reply is read.
+type Reading struct {
 	// StartInThought says that the model's template opens the thought at the end of
 	// the prompt: the reply begins as reasoning, and nothing before </think> is a call.
 	StartInThought bool
+	// Marked says that calls come as data: text is text, but for one complete call in
+	// marks (a tag or special token, with its closing one) that is the last thing of the
+	// reply and calls a declared tool. There is no Malformed then.
+	Marked bool
 }
 
 // New makes a Parser for one reply. It reads the schemas of o.Tools; for several
@@ -87,19 +97,22 @@ func New(o Options) Parser { return NewSet(o).Parser() }
 // A Set makes Parsers with the same Options. It is safe for concurrent use.
 type Set struct {
 	tools   *toolset.Set // read-only
-	thought bool         // as Options.StartInThought
+	reading Reading
 }
 
 // NewSet reads the schemas of o.Tools, which takes longer than everything else
 // about a short reply.
-func NewSet(o Options) *Set { return &Set{toolset.New(o.Tools, o.AnyName), o.StartInThought} }
+func NewSet(o Options) *Set { return &Set{toolset.New(o.Tools, o.AnyName), o.Reading} }
 
 // Parser makes one for one reply.
-func (s *Set) Parser() Parser { return newParser(s.tools, s.thought) }
+func (s *Set) Parser() Parser { return newParser(s.tools, s.reading) }
 
-// StartInThought makes a Parser for one reply that begins inside a thought, whatever
-// the Options say.
-func (s *Set) StartInThought() Parser { return newParser(s.tools, true) }
+// Read makes a Parser for one reply, whatever the Options say about the reading.
+func (s *Set) Read(r Reading) Parser { return newParser(s.tools, r) }
+
+// SaysNext reports whether a text after calls says nothing but what comes next. Any other
+// text there may be a result that the model has invented.
+func SaysNext(text string) bool { return prose.SaysNext(text) }
 
 // All reads a complete reply. Adjacent Texts, and adjacent Reasonings, are
 // joined, so that the result does not depend on any chunking.

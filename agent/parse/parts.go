@@ -150,7 +150,7 @@ func (gs *groups) markerPart(tok marker.Token) lex.Status {
 			return lex.No
 		}
 		gs.block++
-		g.typed, g.fresh, g.ended = true, true, false
+		g.typed, g.fresh, g.ended, g.closed = true, true, false, false
 		if g.confirm == atEOL {
 			g.confirm = atOnce
 		}
@@ -164,7 +164,7 @@ func (gs *groups) markerPart(tok marker.Token) lex.Status {
 		if g.name != "" && g.item == nil {
 			gs.emptyCall()
 		}
-		g.name = ""
+		g.name, g.closed = "", g.calls > 0
 		if g.calls > 0 { // also where its opening marker was lost
 			if !g.typed {
 				gs.confirmAll()

@@ -15,8 +15,8 @@ type parser struct {
 	lines   lines
 }
 
-func newParser(t *toolset.Set, inside bool) *parser {
-	p := &parser{in: input{tools: t}}
+func newParser(t *toolset.Set, r Reading) *parser {
+	p := &parser{in: input{tools: t, marked: r.Marked}}
 	in, out, around := &p.in, &p.out, &p.around
 	p.out = output{in: in}
 	p.around = context{in: in, out: out, start: true}
@@ -24,7 +24,7 @@ func newParser(t *toolset.Set, inside bool) *parser {
 	p.thought = thought{in: in, out: out, around: around, drafted: -1, opened: -1}
 	p.calls = groups{in: in, out: out, around: around, code: &p.code, seen: map[string]int{}}
 	p.lines = lines{in: in, out: out, around: around, code: &p.code, thought: &p.thought, calls: &p.calls}
-	if inside {
+	if r.StartInThought {
 		p.in.goOn(inThought, 0)
 	}
 	return p

@@ -36,10 +36,10 @@ func (it *item) scanTagged(in *input, name string) lex.Status {
 		case st == lex.No:
 		case tok.Role == marker.RoleClose && (it.closer == "" || tok.Word == it.closer || !strings.HasPrefix(tok.Word, "/")) && !in.isKey(name, tok.Word):
 			if tok.Word == "/function" || tok.Word == "/invoke" || tok.Word == "|/invoke" || tok.Word == it.closer {
-				it.sc.Pos = tok.End - it.open
+				it.sc.Pos, it.closed = tok.End-it.open, true
 			}
 			if it.inner > 0 {
-				it.sc.Pos = it.inner
+				it.sc.Pos, it.closed = it.inner, false
 			}
 			return lex.Done
 		case tok.Role == marker.RoleParam:

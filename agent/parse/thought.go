@@ -116,6 +116,9 @@ func (t *thought) isAnswer() bool {
 // with outrank it: the model has left it. An empty thought that was not closed is followed
 // by the answer. Other calls do not run, and the model must hear of them.
 func (t *thought) end() {
+	if t.in.marked {
+		return
+	}
 	if t.isAnswer() {
 		for _, e := range t.reread(t.opened) {
 			if _, text := e.(Text); !text {
@@ -142,7 +145,7 @@ func (t *thought) end() {
 
 // reread reads the text from offset i on as a reply of its own.
 func (t *thought) reread(i int) []Event {
-	r := newParser(t.in.tools, false)
+	r := newParser(t.in.tools, Reading{})
 	return Join(append(r.Feed(string(t.in.buf[i:])), r.Close(false)...))
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,8 +85,10 @@ type completion struct {
 	w             http.ResponseWriter
 	gone          func()
 	locale        tool.Locale // of errors
+	json          bool        // JSON was asked for: the content is the answer alone
 
-	mu   sync.Mutex // for the turn and the timer of keepAlive
+	mu   sync.Mutex      // for the turn and the timer of keepAlive
+	said strings.Builder // the text so far, where nothing is streamed
 	s    *sse.Stream
 	over bool // only finish writes
 }
@@ -128,6 +131,11 @@ func (c *completion) observe(name string, data any) {
 	switch {
 	case name == api.EventStart && c.s == nil:
 		c.w.Header().Set("X-Weir-Conversation", data.(api.ChatStart).Conversation)
+	case !c.stream && name == api.EventText:
+		c.said.WriteString(data.(*api.TextPiece).Text)
+	case !c.stream && name == api.EventMissed: // the text so far, from another daemon
+		c.said.Reset()
+		c.said.WriteString(data.(api.Missed).Text)
 	case !c.stream:
 	case name == api.EventText:
 		c.open()
@@ -188,7 +196,11 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 		return nil
 	}
 	m := CompletionMessage{Role: "assistant", Reasoning: end.Reasoning, Calls: calls}
-	if m.Content = &end.Answer; end.Answer == "" && len(calls) > 0 {
+	content := end.Answer
+	if said := c.said.String(); !c.json && strings.TrimSpace(said) != "" { // with what was said before calls, as a stream has it
+		content = said
+	}
+	if m.Content = &content; content == "" && len(calls) > 0 {
 		m.Content = nil
 	}
 	out := c.envelope("chat.completion", CompletionChoice{Message: &m, Finish: &reason})

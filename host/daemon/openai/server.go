@@ -73,7 +73,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 	defer cancel()
 	c := &completion{
 		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
-		w: w, gone: cancel, locale: l,
+		w: w, gone: cancel, locale: l, json: q.Options.Format != nil,
 	}
 	c.model = cmp.Or(c.model, q.Model)
 	defer c.keepAlive(s.cfg.Heartbeat())()

@@ -51,6 +51,7 @@ func (l *lasting) brokenOff(turn int) (m agent.Message, ok bool) {
 		m.Text += p.Text
 		m.Reasoning += p.Reasoning
 	}
+	m.Text = strings.TrimLeft(m.Text, "\r\n") // the stream has an empty line in front of it
 	m.Role, m.Turn, m.At = agent.RoleAssistant, turn, l.t.s.Now()
 	return m, strings.TrimSpace(m.Text+m.Reasoning) != ""
 }

@@ -44,6 +44,7 @@ type Turn struct {
 	mu           sync.Mutex    // held while anything is written
 	spinner      *term.Spinner // nil: not a terminal
 	open         bool          // the answer's last line has no line break yet
+	ended        bool          // a line break was added for what is not the answer
 	simulated    bool          // the demo model answers: its tokens cost nothing
 	model        string
 	calls        map[string]api.ToolCallStart // that run, by id
@@ -186,6 +187,9 @@ func (t *Turn) answer(s string) {
 		return
 	}
 	t.clear()
+	if t.ended { // the line of a call has the first line's end of an empty line
+		s, t.ended = strings.TrimPrefix(s, "\n"), false
+	}
 	if term.IsTerminal(t.Out) {
 		s = term.Calm(s)
 	}
@@ -228,7 +232,7 @@ func (t *Turn) note(s string) {
 func (t *Turn) endLine() {
 	if t.open {
 		fmt.Fprintln(t.Out)
-		t.open = false
+		t.open, t.ended = false, true
 	}
 }
 

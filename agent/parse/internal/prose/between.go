@@ -55,6 +55,26 @@ func Answers(text string) bool {
 	return false
 }
 
+// courtesies are in a sentence to the reader that says nothing of a result.
+var courtesies = []string{"one moment", "a moment", "a second", "please wait", "hold on", "wait", "stand by", "thank", "let me know", "ok", "okay", "sure", "alright", "稍等", "请等", "等一下", "等待", "谢谢", "好的"}
+
+// SaysNext reports whether a text after calls says what comes next, or is a courtesy or a
+// question to the reader, and nothing else.
+func SaysNext(text string) bool {
+	if Answers(text) {
+		return false
+	}
+	for line := range strings.SplitSeq(strings.ToLower(text), "\n") {
+		for _, s := range sentences(withoutQuotes(line)) {
+			s = strings.TrimRight(s, " *_")
+			if !isStep(strings.TrimSpace(s)) && !hasCue(s, courtesies) && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // NamesResult reports whether a text, in lower case, speaks of a result.
 func NamesResult(text string) bool { return hasCue(text, resultCues) }
 

@@ -1,0 +1,126 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// spoken are replies that speak of the tool and call nothing, where the provider has its
+// own tool calling.
+var spoken = []string{
+	"Use the tool like this: echo(text=\"6*7\").\n\nThat is how it works. My real answer is 99.",
+	"Here is the code:\n\n```python\necho(text=\"6*7\")\n```\n\nMy real answer is 99.",
+	"The command is below:\n\necho(text=\"6*7\")\n\nMy real answer is 99.",
+	"{\"name\": \"echo\", \"arguments\": {\"text\": \"6*7\"}}\n\nThis JSON is what the API wants. My real answer is 99.",
+	"<tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"6*7\"}}</tool_call> is the Hermes format you asked about. My real answer is 99.",
+	"You could also run echo(text=\"6*7\") yourself. My real answer is 99.",
+	"I ran echo(text=\"6*7\") and got 42. My real answer is 99.",
+
+	// Alone at the end, but without a marked format, or as an example.
+	"My real answer is 99. The call:\n\n```tool_call\n{\"name\":\"echo\",\"arguments\":{\"text\":\"6*7\"}}\n```",
+	"My real answer is 99. I would call:\n{\"name\":\"echo\",\"arguments\":{\"text\":\"6*7\"}}",
+	"My real answer is 99.\n\nAction: echo\nAction Input: {\"text\":\"6*7\"}",
+	"My real answer is 99. In the Hermes format, for example: <tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"6*7\"}}</tool_call>",
+	"My real answer is 99. The tag is `<tool_call>`.",
+	"My real answer is 99.\n<tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"6*7\"}}",
+	"My real answer is 99.\n<tool_call>{\"name\":\"ecko\",\"arguments\":{\"text\":\"6*7\"}}</tool_call>",
+	"My real answer is 99.\n<tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"1\"}}</tool_call><tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"2\"}}</tool_call>",
+	"我的答案是 99。调用方式如下：echo(text=\"6*7\")",
+}
+
+// With native calling, text is text: all of it reaches the person, is stored and is what
+// the model reads of its own reply.
+func TestTextIsTextWithNativeCalling(t *testing.T) {
+	for _, text := range spoken {
+		b := newBox().says("echo", "42")
+		m := describing(replay.New(replay.Text(text), replay.Text("ok")), true)
+		turn, ev := must(t, config(), m, b, nil, "go")
+		if got := b.called(); len(got) > 0 {
+			t.Errorf("%q: it calls %v", text, got)
+			continue
+		}
+		if ev.text() != text || turn.Answer != text || turn.Messages[1].Text != text || len(m.Requests()) != 1 {
+			t.Errorf("%q:\nshown  %q\nanswer %q\nstored %q, %d requests", text, ev.text(), turn.Answer, turn.Messages[1].Text, len(m.Requests()))
+		}
+	}
+}
+
+// What still runs: one complete call in marks, alone at the end.
+func TestALeakedCallRunsWithNativeCalling(t *testing.T) {
+	const object = `{"name": "echo", "arguments": {"text": "x"}}`
+	for _, call := range []string{
+		"<tool_call>" + object + "</tool_call>",
+		"<tool_call>\n<function=echo>\n<parameter=text>\nx\n</parameter>\n</function>\n</tool_call>",
+		"<function=echo>\n<parameter=text>x</parameter>\n</function>",
+		"<tool_call>echo\n<arg_key>text</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>echo<｜tool▁sep｜>{\"text\": \"x\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.echo:0<|tool_call_argument_begin|>{\"text\": \"x\"}<|tool_call_end|><|tool_calls_section_end|>",
+		"<|channel|>commentary to=functions.echo <|constrain|>json<|message|>{\"text\": \"x\"}<|call|>",
+		"<|START_ACTION|>[{\"tool_name\": \"echo\", \"parameters\": {\"text\": \"x\"}}]<|END_ACTION|>",
+		"[TOOL_REQUEST]" + object + "[END_TOOL_REQUEST]",
+		"<function_calls><invoke name=\"echo\"><parameter name=\"text\">x</parameter></invoke></function_calls>",
+	} {
+		for _, before := range []string{"", "I look it up.\n", "我来查询。"} {
+			b := newBox().says("echo", "42")
+			m := describing(replay.New(replay.Text(before+call), replay.Text("ok")), true)
+			turn, ev := must(t, config(), m, b, nil, "go")
+			want := strings.TrimSpace(strings.TrimSpace(before) + "\n\nok")
+			if got := b.called(); len(got) != 1 || got[0] != `echo{"text":"x"}` && got[0] != `echo{"text": "x"}` || turn.Answer != "ok" || strings.Join(strings.Fields(ev.text()), " ") != strings.Join(strings.Fields(want), " ") {
+				t.Errorf("%q: called %v, shown %q", before+call, got, ev.text())
+			}
+		}
+	}
+}
+
+// With a native call in the reply, a call in its text is text.
+func TestNativeAndTextCallsInOneReply(t *testing.T) {
+	const text = "I call it. <tool_call>{\"name\":\"echo\",\"arguments\":{\"text\":\"2\"}}</tool_call>"
+	b := newBox().says("echo", "42")
+	m := describing(replay.New(replay.Reply{Text: text, Calls: []tool.Call{{ID: "a", Tool: "echo", Args: json.RawMessage(`{"text":"1"}`)}}}, replay.Text("ok")), true)
+	turn, ev := must(t, config(), m, b, nil, "go")
+	if got := b.called(); len(got) != 1 || turn.Messages[1].Text != text || ev.text() != text+"\n\nok" {
+		t.Errorf("called %v, stored %q, shown %q", got, turn.Messages[1].Text, ev.text())
+	}
+}
+
+// In every mode the text around calls is shown and stored, apart from what follows.
+func TestTextAroundCalls(t *testing.T) {
+	const one, two = `<tool_call>{"id":"a","tool_name":"echo","arguments":{"text":"1"}}</tool_call>`, `<tool_call>{"id":"b","tool_name":"echo","arguments":{"text":"2"}}</tool_call>`
+	for _, c := range []struct{ why, reply, shown, stored, thought string }{
+		{"before", "好的" + one, "好的\n\n三", "好的", ""},
+		{"before, with a line's end", "好的\n" + one, "好的\n\n三", "好的", ""},
+		{"between", "First Oslo." + one + "\nThen Rome:\n" + two, "First Oslo.\n\nThen Rome:\n\n三", "First Oslo.\n\nThen Rome:", ""},
+		{"after", one + "\nLet me know if you need anything else!", "Let me know if you need anything else!\n\n三", "Let me know if you need anything else!", ""},
+		{"before and after", "I look it up." + one + "\n请稍等。", "I look it up.\n\n请稍等。\n\n三", "I look it up.\n\n请稍等。", ""},
+		{"an invented result", "I look it up." + one + "\nIt is 20 degrees in Oslo.", "I look it up.\n\n三", "I look it up.", "It is 20 degrees in Oslo."},
+		{"a result without a number", one + "\nSunny all day.", "三", "", "Sunny all day."},
+	} {
+		m := replay.New(replay.Text(c.reply), replay.Text("三"))
+		turn, ev := must(t, config(), m, newBox().says("echo", "42"), nil, "go")
+		if got := turn.Messages[1]; ev.text() != c.shown || got.Text != c.stored || got.Reasoning != c.thought || turn.Answer != "三" {
+			t.Errorf("%s: shown %q, stored %q, thought %q, answer %q", c.why, ev.text(), got.Text, got.Reasoning, turn.Answer)
+		}
+		thought := ""
+		for _, d := range of[agent.ReasoningDelta](ev) {
+			thought += d.Text
+		}
+		if thought != c.thought {
+			t.Errorf("%s: the thought that is shown is %q", c.why, thought)
+		}
+		if seen := m.Requests()[1].Messages[1].Text; c.stored != "" && !strings.HasPrefix(seen, c.stored+"\n<tool_call>") || c.thought != "" && strings.Contains(seen, c.thought) {
+			t.Errorf("%s: the model reads %q of its own reply", c.why, seen)
+		}
+	}
+	t.Run("native", func(t *testing.T) {
+		m := describing(replay.New(replay.Reply{Text: "好的", Calls: []tool.Call{{ID: "a", Tool: "echo", Args: json.RawMessage(`{"text":"1"}`)}}}, replay.Text("三")), true)
+		_, ev := must(t, config(), m, newBox().says("echo", "42"), nil, "go")
+		if ev.text() != "好的\n\n三" {
+			t.Errorf("shown %q", ev.text())
+		}
+	})
+}
