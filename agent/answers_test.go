@@ -124,3 +124,28 @@ func TestTextAroundCalls(t *testing.T) {
 		}
 	})
 }
+
+// An object behind words is not the answer: it runs where the words say so, and else the
+// model is asked once. A person who asks how to call reads it.
+func TestObjectsBehindWordsInATurn(t *testing.T) {
+	const object = `{"tool": "echo", "text": "x"}`
+	for _, c := range []struct {
+		question, reply string
+		called          int
+		shown           string
+	}{
+		{"go", "正在为您搜索 " + object, 1, "正在为您搜索 \n\ndone"},
+		{"go", "好的，" + object, 1, "好的，\n\ndone"},
+		{"go", "Should I run " + object, 0, "Should I run \n\ndone"},
+		{"go", "好的，" + `{"tool": "echo"}`, 0, "好的，\n\ndone"},
+		{"How do I call echo? Show me the format.", "Sure. " + object, 0, "Sure. " + object},
+		{"go", `Sure. {"city": "Oslo"}`, 0, `Sure. {"city": "Oslo"}`},
+	} {
+		b := newBox().says("echo", "42")
+		m := replay.New(replay.Text(c.reply), replay.Text("done"))
+		turn, ev := must(t, config(), m, b, nil, c.question)
+		if len(b.called()) != c.called || ev.text() != c.shown || strings.Contains(turn.Answer, "echo") && c.question == "go" {
+			t.Errorf("%s: called %v, shown %q, answer %q", c.reply, b.called(), ev.text(), turn.Answer)
+		}
+	}
+}

@@ -157,6 +157,7 @@ func (r *run) parser(p *reply) parse.Parser {
 	return r.kit.Recogniser().Read(parse.Reading{
 		StartInThought: r.info.StartInThought && p.reasoning.Len() == 0,
 		Marked:         r.mode == ModeNative,
+		Shown:          parse.AsksForCall(r.msgs[r.memory.question].Text),
 	})
 }
 

@@ -101,9 +101,19 @@ func (gs *groups) resolve(r toolset.Reading) (c Call, bad *Malformed, ok bool) {
 	case typed && info.Filled(args.Items, false):
 		return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "a value is a placeholder"}, true
 	case !typed && !gs.plausible(info, r, args):
+		if gs.g.behind && isMeant(info, r, args) {
+			return c, &Malformed{Reason: ReasonNoArgs, Name: info.Name, Detail: "they do not fit the parameters"}, true
+		}
 		return c, nil, false
 	}
 	return Call{ID: r.ID, Name: info.Name, Args: args.AppendJSON(nil)}, nil, true
+}
+
+// isMeant reports whether an object behind words is a call whose arguments do not fit,
+// and not a form to fill in or a record that has the name of a tool.
+func isMeant(info *toolset.Tool, r toolset.Reading, args value.Node) bool {
+	record := r.Flat && slices.Contains([]string{"name", "action", "method", "api", "command"}, r.NameKey)
+	return !record && !info.IsSignature(append(slices.Clone(r.Args.Items), r.Named.Items...)) && !info.TakesVariable(r) && !r.Elided() && !info.Filled(args.Items, true)
 }
 
 // plausible judges a call without a marker by its arguments.

@@ -78,7 +78,7 @@ func (c *context) block() { c.lone = nil }
 
 // ended takes the end of a group that held calls.
 func (c *context) ended(last *notation) {
-	c.start, c.last, c.since = false, last, c.since[:0]
+	c.start, c.last, c.since, c.lone = false, last, c.since[:0], nil
 }
 
 // declined takes the end of a group that was text: a document, a quotation.
@@ -184,6 +184,20 @@ func (c *context) judgeAlone(i int) confirm {
 	return atEnd
 }
 
+// judgeBehind judges an object behind words on its line: whether they say that its writer
+// makes this call now. It is declined where it is shown, or is a part of something else.
+func (c *context) judgeBehind(i int) (needs confirm, said bool) {
+	if c.start || c.last != nil || c.quoted || c.doc || c.cited || c.in.shown || c.in.tools.AnyName || !prose.MayPrecede(c.lookBack(i)) || c.isQuoted(i) {
+		return declined, false
+	}
+	before := c.before(i)
+	lead, _ := prose.LeadIn(strings.TrimRight(before, " \t*_-.。!！,，;；"))
+	if prose.InBrackets(before) || prose.IsExample(lead) || prose.NamesForm(lead) || prose.Advises(before) {
+		return declined, false
+	}
+	return atEnd, c.prose <= maxIntro && prose.Acts(lead)
+}
+
 // mayCall reports whether a call with a marker may be at i: it is the first one, or only
 // prose without a result is between it and the calls before it.
 func (c *context) mayCall(i int) bool {
@@ -226,9 +240,12 @@ const maxQuote = 64
 
 // before returns the text before offset i that may introduce a call: at most
 // lookback bytes, back to where the message or its last thought began.
-func (c *context) before(i int) string {
+func (c *context) before(i int) string { return string(c.lookBack(i)) }
+
+// lookBack is before without a copy: it holds until the input grows.
+func (c *context) lookBack(i int) []byte {
 	n := c.prose + i - c.out.sent
-	return string(c.in.buf[max(0, i-min(n, lookback)):i])
+	return c.in.buf[max(0, i-min(n, lookback)):i]
 }
 
 // isQuoted reports whether a quotation mark is in front of offset i.

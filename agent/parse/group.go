@@ -59,6 +59,8 @@ type found struct {
 	confirm confirm
 	lone    bool // a fence that nothing introduces, the first block of the reply
 	strict  bool // arguments must fit the schema, being in the middle of text
+	behind  bool // it is an object behind words on its line
+	said    bool // which say that the call is made
 	calls   int  // calls and malformed ones
 	waiting []Event
 	given   bool
@@ -125,6 +127,16 @@ func (gs *groups) beginMarked(start, at int, format marker.Format) bool {
 	return true
 }
 
+// beginBehind enters an object behind words on its line.
+func (gs *groups) beginBehind(at int) bool {
+	g := &group{notation: notation{format: marker.FormatJSON}, found: found{strict: true, behind: true}}
+	if g.confirm, g.said = gs.around.judgeBehind(at); g.confirm == declined {
+		return false
+	}
+	gs.enter(g, at, at)
+	return true
+}
+
 func (gs *groups) enter(g *group, start, at int) {
 	g.first, g.from, g.end, g.at, g.nameAt = g.format, start, start, at, at
 	if gs.around.start {
@@ -134,7 +146,9 @@ func (gs *groups) enter(g *group, start, at int) {
 	}
 	gs.g = g
 	gs.in.goOn(inGroup, at)
-	gs.around.block()
+	if !g.behind {
+		gs.around.block()
+	}
 	gs.block++
 }
 
@@ -199,6 +213,9 @@ func (gs *groups) endAt(at int) {
 	}
 	whole := gs.in.final && gs.in.pos >= len(gs.in.buf) && at >= gs.in.pos
 	if whole && !gs.in.truncated && (!gs.in.marked || g.isAlone()) {
+		if g.behind && !g.said {
+			g.doubt()
+		}
 		gs.confirmAll()
 	}
 	if whole && gs.in.truncated && g.typed && g.calls == 0 {
@@ -211,7 +228,7 @@ func (gs *groups) endAt(at int) {
 			gs.around.keepLone(g.from, g.end, g.waiting)
 		}
 		gs.unsee(g)
-		gs.around.declined(g.fenced, len(g.waiting) > 0)
+		gs.around.declined(g.fenced, len(g.waiting) > 0 && !g.behind)
 		gs.in.pos = max(gs.in.pos, g.at+1)
 		gs.in.mode = inText
 		if g.eol && len(bytes.TrimLeft(gs.in.buf[gs.out.sent:gs.in.pos], " \t\r\n")) > 0 && lex.AtLineStart(gs.in.buf, gs.in.pos) {
@@ -235,6 +252,15 @@ func (g *group) isAlone() bool {
 	}
 	_, call := g.waiting[0].(Call)
 	return call
+}
+
+// doubt makes the calls of the group malformed: nothing says that they are meant.
+func (g *group) doubt() {
+	for i, e := range g.waiting {
+		if c, ok := e.(Call); ok {
+			g.waiting[i] = Malformed{Reason: ReasonInText, Name: c.Name, Format: c.Format, Raw: c.Raw}
+		}
+	}
 }
 
 // maxAgain is how often Mentions reads a text again, the parts of groups after their last

@@ -27,6 +27,7 @@ type input struct {
 	tools     *toolset.Set
 	mentions  bool // every call counts, whatever is around it
 	marked    bool // as Reading.Marked
+	shown     bool // as Reading.Shown
 	buf       []byte
 	pos       int // what lies before has been scanned
 	mode      mode

@@ -262,7 +262,7 @@ func (gs *groups) fail(it *item, end int, reason Reason, detail string) {
 	info := gs.in.tools.Find(name)
 	g.item, g.name, g.fresh = nil, "", false
 	gs.in.pos = end
-	meant := g.typed || info != nil && g.confirm == atOnce && (reason == ReasonTruncated || reason == ReasonBadJSON)
+	meant := g.typed || g.behind && info != nil && gs.in.final && (reason == ReasonTruncated || reason == ReasonBadJSON) || info != nil && g.confirm == atOnce && (reason == ReasonTruncated || reason == ReasonBadJSON)
 	if reason != "" && meant {
 		if info != nil {
 			name = info.Name

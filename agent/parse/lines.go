@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhost/weir/agent/parse/internal/lex"
 	"github.com/weirhost/weir/agent/parse/internal/marker"
+	"github.com/weirhost/weir/agent/parse/internal/prose"
 )
 
 // lines reads the text of the reply, line by line, for what may begin something else.
@@ -136,6 +137,17 @@ func (l *lines) textStep() bool {
 				continue
 			}
 			l.code.enterLine(n, i+n)
+			return true
+		case '{':
+			if !mentions && !prose.MayPrecede(l.around.lookBack(i)) { // or its label has been looked at
+				continue
+			}
+			switch l.open(i, false) {
+			case lex.More:
+				return l.out.undecided(i)
+			case lex.No:
+				continue
+			}
 			return true
 		default: // < and [
 			switch l.open(i, false) {

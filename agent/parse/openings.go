@@ -131,7 +131,10 @@ func (l *lines) openBare(i int, atLine bool) lex.Status {
 		return st
 	}
 	if !l.in.mentions && !atLine && format != marker.FormatPythonic && !(format == marker.FormatJSON && l.around.labelled(i)) {
-		return lex.No
+		if format != marker.FormatJSON || !l.calls.beginBehind(i) {
+			return lex.No
+		}
+		return lex.Done
 	}
 	if !l.begin(i, i, format) {
 		return lex.No

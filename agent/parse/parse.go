@@ -68,6 +68,9 @@ const (
 	ReasonNoName      Reason = "no_name"
 	// ReasonInThought is a call at the end of a thought that was never closed.
 	ReasonInThought Reason = "in_thought"
+	// ReasonInText is a call without a mark that ends the reply behind words that do not
+	// say that it is made.
+	ReasonInText Reason = "in_text"
 )
 
 // Options say what a Parser recognises.
@@ -88,6 +91,9 @@ type Reading struct {
 	// marks (a tag or special token, with its closing one) that is the last thing of the
 	// reply and calls a declared tool. There is no Malformed then.
 	Marked bool
+	// Shown says that the person asked how a call is written (AsksForCall): an object
+	// behind words shows it.
+	Shown bool
 }
 
 // New makes a Parser for one reply. It reads the schemas of o.Tools; for several
@@ -109,6 +115,10 @@ func (s *Set) Parser() Parser { return newParser(s.tools, s.reading) }
 
 // Read makes a Parser for one reply, whatever the Options say about the reading.
 func (s *Set) Read(r Reading) Parser { return newParser(s.tools, r) }
+
+// AsksForCall reports whether a question asks how a tool is called or what a call looks
+// like.
+func AsksForCall(question string) bool { return prose.AsksForCall(question) }
 
 // SaysNext reports whether a text after calls says nothing but what comes next. Any other
 // text there may be a result that the model has invented.

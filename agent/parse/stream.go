@@ -16,7 +16,7 @@ type parser struct {
 }
 
 func newParser(t *toolset.Set, r Reading) *parser {
-	p := &parser{in: input{tools: t, marked: r.Marked}}
+	p := &parser{in: input{tools: t, marked: r.Marked, shown: r.Shown}}
 	in, out, around := &p.in, &p.out, &p.around
 	p.out = output{in: in}
 	p.around = context{in: in, out: out, start: true}

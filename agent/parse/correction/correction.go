@@ -43,7 +43,7 @@ func For(m parse.Malformed, tools []tool.Spec, l tool.Locale) string {
 type texts struct {
 	quote, form, space, sep                                   string
 	unknown, unknownNear, badJSON, badJSONAt, truncated       string
-	noArgs, noArgsDetail, noName, inThought, otherwise, close string
+	noArgs, noArgsDetail, noName, inThought, inText, otherwise, close string
 }
 
 var corrections = map[tool.Locale]texts{
@@ -52,14 +52,16 @@ var corrections = map[tool.Locale]texts{
 		unknown: "There is no tool named %q.", unknownNear: "There is no tool named %q. The nearest names are: %s.",
 		badJSON: "It is not valid JSON.", badJSONAt: "It is not valid JSON (%s).", truncated: "It ended before it was complete. Write it again, shorter if need be.",
 		noArgs: "It has no arguments.", noArgsDetail: "Its arguments cannot be used: %s.", noName: "It does not name a tool.",
-		inThought: "It stood inside a thought that was not closed. Close the thought, then write the call.", otherwise: "It could not be read.",
+		inThought: "It stood inside a thought that was not closed. Close the thought, then write the call.",
+		inText: "It is part of a sentence that does not say that you make it. If you make it, write it alone; if not, answer in words.", otherwise: "It could not be read.",
 	},
 	tool.Zh: {
 		quote: "你的调用没有执行：%s", form: "请直接输出，不要放进代码块：", space: "\n", sep: "、", close: "。",
 		unknown: "没有名为 %q 的工具。", unknownNear: "没有名为 %q 的工具。最接近的名称：%s。",
 		badJSON: "它不是合法的 JSON。", badJSONAt: "它不是合法的 JSON（%s）。", truncated: "它没有写完就结束了。请重新输出，必要时缩短内容。",
 		noArgs: "它没有参数。", noArgsDetail: "它的参数无法使用：%s。", noName: "它没有写明工具名称。",
-		inThought: "它写在没有结束的思考里。请先结束思考，再输出调用。", otherwise: "无法读懂它。",
+		inThought: "它写在没有结束的思考里。请先结束思考，再输出调用。",
+		inText: "它写在句子里，而这句话没有说明你要执行它。如果要执行，请单独输出；否则请用文字回答。", otherwise: "无法读懂它。",
 	},
 }
 
@@ -93,6 +95,8 @@ func (w texts) reason(m parse.Malformed, near []string) string {
 		return w.noName
 	case parse.ReasonInThought:
 		return w.inThought
+	case parse.ReasonInText:
+		return w.inText
 	}
 	return w.otherwise
 }

@@ -43,6 +43,7 @@ func TestCorrection(t *testing.T) {
 		{"without arguments", parse.Malformed{Reason: parse.ReasonNoArgs, Name: "plot"}, tool.En, []string{"no arguments", `"points":[…]`}},
 		{"without a name", parse.Malformed{Reason: parse.ReasonNoName}, tool.Zh, []string{"工具名称", `"tool_name":"…"`}},
 		{"in a thought", parse.Malformed{Reason: parse.ReasonInThought, Name: "get_time"}, tool.En, []string{"thought", `"arguments":{}`}},
+		{"in a sentence", parse.Malformed{Reason: parse.ReasonInText, Name: "get_weather"}, tool.En, []string{"write it alone", "answer in words", `{"city":"…"}`}},
 		{"no parameter required", parse.Malformed{Reason: parse.ReasonBadJSON, Name: "get_time"}, tool.En, []string{`"arguments":{}`}},
 	} {
 		got := correction.For(r.m, tools, r.l)

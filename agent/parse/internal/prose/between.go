@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -101,6 +102,90 @@ func Promises(sentence string) bool {
 		s = strings.TrimPrefix(s, l)
 	}
 	return beginsWith(s, promises) && !hasCue(s, shows) && !strings.Contains(s, "know") && Announces(sentence)
+}
+
+// The words of a sentence that says that its writer makes a call now.
+var (
+	// agreements are in front of such a sentence, or are all of it.
+	agreements = []string{"of course", "no problem", "got it", "all right", "right away", "understood", "absolutely", "certainly", "alright", "gladly", "great", "right", "okay", "sure", "yes", "ok", "当然可以", "没问题", "明白了", "收到", "明白", "当然", "好的", "可以", "好", "行", "嗯"}
+	// deeds begin it.
+	deeds = []string{"i'm ", "i’m ", "i am ", "let's ", "let’s ", "let us ", "we'll ", "we will ", "one moment", "just a moment", "a moment", "please wait", "hold on", "here goes", "here we go", "right away", "now ",
+		"正在", "马上", "立即", "立刻", "这就", "现在", "开始", "帮您", "帮你", "为您", "为你", "查询", "搜索", "请稍", "稍等", "稍候", "我去", "我查", "我搜", "我帮", "我用", "我调用", "我正在", "我马上", "我这就", "我立即", "我立刻", "我现在", "我为", "我给"}
+	// verbs begin it, too, without a subject.
+	verbs = []string{"searching", "looking", "checking", "calling", "fetching", "querying", "computing", "calculating", "running", "getting", "reading", "loading", "retrieving", "using", "finding", "opening", "listing", "asking", "trying", "starting", "executing", "invoking", "working", "processing"}
+	// others are in a sentence about another time, or about what is not done.
+	others = []string{"not ", "n't", "n’t", "never", "cannot", "without", "instead", "would ", "could ", "should ", "might ", "can ", "may ", "if ", "when ", "did ", "was ", "were ", "had ", "have ", "already", "earlier", "before", "ago",
+		"已", "刚才", "之前", "曾", "不", "没", "无法", "如果", "假如", "可以", "能够", "应该", "本来", "会用", "需要用"}
+)
+
+// Acts reports whether the sentence in front of a call, as LeadIn returns it, says that
+// its writer makes it now: it promises, it names a deed under way, or it is only an
+// agreement ("Sure."). A question, a report and advice do not.
+func Acts(sentence string) bool {
+	s := strings.TrimSpace(sentence)
+	for found := true; found && s != ""; {
+		found = false
+		for _, c := range agreements {
+			if rest, ok := strings.CutPrefix(s, c); ok && (rest == "" || strings.ContainsRune(" ,.!;:，。！；：、", []rune(rest)[0])) {
+				s, found = strings.TrimLeft(rest, " ,.!;:，。！；：、"), true
+				break
+			}
+		}
+	}
+	if s == "" {
+		return true
+	}
+	if hasCue(s, others) || hasCue(s, shows) || hasCue(s, formCues) || hasCue(s, resultCues) || strings.ContainsAny(s, "?？") {
+		return false
+	}
+	clauses := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",，、:：", r) })
+	return isDeed(s) || len(clauses) > 0 && isDeed(strings.TrimSpace(clauses[len(clauses)-1]))
+}
+
+// isDeed reports whether a clause says what its writer does now.
+func isDeed(s string) bool {
+	for _, l := range slices.Concat(linkers, adverbs) {
+		s = strings.TrimPrefix(s, l)
+	}
+	return beginsWith(s, promises) || beginsWith(s, verbs) || slices.ContainsFunc(deeds, func(d string) bool { return strings.HasPrefix(s, d) })
+}
+
+// MayPrecede reports whether an object after text may be a thing of its own, and has no
+// label: not the value of an assignment, nor an element or an argument of something else.
+func MayPrecede(text []byte) bool {
+	text = bytes.TrimRight(text, " \t")
+	if len(text) == 0 {
+		return false
+	}
+	c := text[len(text)-1]
+	if !isLetter(c|0x20) && (c < '0' || c > '9') && strings.IndexByte(".,!;*_-?", c) < 0 || bytes.HasSuffix(text, []byte("：")) {
+		return false
+	}
+	closed := 0
+	for i := len(text) - 1; i >= 0 && text[i] != '\n'; i-- {
+		switch text[i] {
+		case '}', ']':
+			closed++
+		case '{', '[':
+			if closed--; closed < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// The words of a question about calls.
+var (
+	calls = []string{"call", "invoke", "tool", "function", "调用", "工具", "函数", "接口"}
+	looks = []string{"how to", "how do", "how would", "how can", "how should", "how is", "example", "format", "syntax", "look like", "looks like", "show me", "write", "json", "schema", "怎么", "如何", "怎样", "格式", "示例", "例子", "语法", "写法", "样子", "举例"}
+)
+
+// AsksForCall reports whether a question asks how a tool is called or what a call looks
+// like.
+func AsksForCall(question string) bool {
+	low := " " + strings.ToLower(question)
+	return hasCue(low, calls) && hasCue(low, looks)
 }
 
 // Connects reports whether what is in front of a further call is nothing but a word that

@@ -81,7 +81,7 @@ func New(specs []tool.Spec, anyName bool) *Set {
 			t.Keys[p.name] = true
 		}
 	}
-	for _, c := range []byte{'\n', ':', 0xEF, '`', '<', '>', '['} {
+	for _, c := range []byte{'\n', ':', 0xEF, '`', '<', '>', '[', '{'} {
 		t.Stops[c] = true
 	}
 	for c := range t.Leads {

@@ -74,6 +74,7 @@ export const ask = {
   malformed_truncated: ["it breaks off", "调用不完整"],
   malformed_no_arguments: ["it has no arguments", "缺少参数"],
   malformed_no_name: ["it names no tool", "没有写明工具名称"],
+  malformed_in_text: ["it is part of a sentence", "写在句子里"],
   malformed_in_thought: ["it is part of the thinking", "它写在思考内容中"],
   switched: ["From here on {to}, no longer {from}.", "此后由{from}改为{to}。"],
   mode_native: ["tools are called by the provider's interface", "通过接口调用工具"],
