@@ -149,3 +149,47 @@ func TestObjectsBehindWordsInATurn(t *testing.T) {
 		}
 	}
 }
+
+// A model that calls tools which do not exist is told names in both modes, and never the
+// same sentence twice in a request.
+func TestUnknownToolsAreToldNames(t *testing.T) {
+	wrong := func(mode agent.Mode, name string) replay.Reply {
+		if mode == agent.ModeNative {
+			return replay.Reply{Calls: []tool.Call{{Tool: name, Args: json.RawMessage(`{}`)}}}
+		}
+		return replay.Call(name, `{}`)
+	}
+	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
+		m := replay.New(wrong(mode, "launch_rocket"), wrong(mode, "launch_rocket"), wrong(mode, "echoes"), wrong(mode, "launch_rocket"), replay.Text(""), replay.Text("done"))
+		turn, _ := must(t, config(func(c *agent.Config) { c.Mode = mode }), m, newBox().says("echo", "42").says("find", "1"), nil, "go")
+		reqs := m.Requests()
+		told := func(n int) string {
+			var all []string
+			for _, msg := range reqs[n].Messages {
+				if msg.Role != "assistant" {
+					all = append(all, msg.Text)
+				}
+			}
+			return strings.Join(all, "\n")
+		}
+		if got := told(1); !strings.Contains(got, "The tools are: echo, find.") || strings.Contains(got, "fence") {
+			t.Errorf("%s: %s", mode, got)
+		}
+		if got := told(3); !strings.Contains(got, "The nearest names are: echo.") {
+			t.Errorf("%s: %s", mode, got)
+		}
+		for n := range reqs {
+			seen := map[string]bool{}
+			for line := range strings.SplitSeq(told(n), "\n") {
+				line = strings.TrimSpace(line)
+				if len(line) > 20 && !strings.HasPrefix(line, "<") && seen[line] && !strings.HasPrefix(line, "Your call was not run") {
+					t.Errorf("%s: request %d says twice: %s", mode, n, line)
+				}
+				seen[line] = true
+			}
+		}
+		if turn.Answer != "done" {
+			t.Errorf("%s: answer %q", mode, turn.Answer)
+		}
+	}
+}

@@ -220,7 +220,8 @@ func (r *run) parse() (phase, error) {
 		if r.ending.insisted = true; len(p.late) > 0 {
 			return r.refuseLate(), nil
 		}
-		r.add(note(prompt.For(r.locale).AnswerNow, r.turn, r.locale))
+		w := prompt.For(r.locale)
+		r.add(note(w.NoText+w.AnswerInText, r.turn, r.locale))
 		return phaseAsk, nil
 	case p.finish == FinishLength && r.ending.final == "":
 		r.ending.reason = ReasonLength

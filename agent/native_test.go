@@ -445,7 +445,7 @@ func TestCallsAfterTheLastOneAreRefusedOnce(t *testing.T) {
 				t.Errorf("%d calls, %d requests, %q: %s", len(b.called()), len(m.Requests()), turn.Answer, turn.Reason)
 			}
 			msgs := m.Requests()[2].Messages
-			if i := len(msgs) - 1; msgs[i].Role != "tool" || msgs[i].CallID != "b" || !strings.Contains(msgs[i].Text, "not run") || !strings.Contains(msgs[i].Text, "Answer the question now") {
+			if i := len(msgs) - 1; msgs[i].Role != "tool" || msgs[i].CallID != "b" || !strings.Contains(msgs[i].Text, "not run") || !strings.Contains(msgs[i].Text, "Write the answer as text") {
 				t.Errorf("the model reads %+v", msgs[i])
 			}
 			if ends := of[agent.CallEnd](ev); len(ends) != 2 || ends[1].Result.Err == nil || ends[1].Result.Err.Code != tool.Denied {

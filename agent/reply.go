@@ -330,7 +330,11 @@ func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 	problem = cmp.Or(problem, bad)
 	if !prompt.HasTool(r.specs, c.Tool) {
 		m := parse.Malformed{Reason: parse.ReasonUnknownTool, Name: c.Tool, Format: formatNative}
-		problem = &tool.Error{Code: tool.UnknownTool, Msg: r.correction(m)}
+		var said []string
+		for _, e := range p.bad {
+			said = append(said, e.Msg)
+		}
+		problem = &tool.Error{Code: tool.UnknownTool, Msg: r.correction(m, said...)}
 	}
 	if problem = cmp.Or(refused, problem); problem != nil {
 		p.refuse(len(p.calls), problem)
@@ -343,8 +347,12 @@ func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 // listen to a refusal more than to a note. The next reply is the last one whatever it is.
 func (r *run) refuseLate() phase {
 	w := prompt.For(r.locale)
-	for _, c := range r.round.reply.late {
-		r.addNative(r.round.reply, c, &tool.Error{Code: tool.Denied, Msg: w.TooLate + w.AnswerNow})
+	for i, c := range r.round.reply.late {
+		why := w.TooLate + w.AnswerInText
+		if i > 0 {
+			why = w.AsAbove
+		}
+		r.addNative(r.round.reply, c, &tool.Error{Code: tool.Denied, Msg: why})
 	}
 	r.flushText(r.round.reply)
 	return phaseCall

@@ -283,8 +283,9 @@ func (r *run) correct() phase {
 	for _, m := range bad {
 		told := ""
 		if may {
-			told = r.correction(m)
-			notes = append(notes, told)
+			if told = r.correction(m, notes...); !slices.Contains(notes, told) {
+				notes = append(notes, told)
+			}
 		}
 		r.emit(MalformedCall{Malformed: m, Note: told})
 	}
@@ -292,22 +293,48 @@ func (r *run) correct() phase {
 		r.endWith(ReasonMalformed, "")
 		return phaseAsk
 	}
-	r.add(note(strings.Join(slices.Compact(notes), "\n\n"), r.turn, r.locale))
+	r.add(note(strings.Join(notes, "\n\n"), r.turn, r.locale))
 	return phaseAsk
 }
 
-// correction tells the model what is wrong with a call, and how to write it.
-func (r *run) correction(m parse.Malformed) string {
-	if box, ok := r.box.(Explainer); ok && m.Reason == parse.ReasonUnknownTool {
-		if fail := box.Absent(m.Name); fail != nil {
-			return strings.TrimSpace(fail.Msg + "\n" + fail.Hint)
+// unsaid returns the lines of a text to the model that neither a note or a result of this
+// turn nor said has; if that is nothing, a sentence that says so.
+func (r *run) unsaid(text string, said ...string) string {
+	said = slices.Clone(said)
+	for _, m := range r.msgs[min(len(r.msgs), r.memory.question+1):] {
+		if m.Role == RoleNote {
+			said = append(said, m.Text)
+		}
+		for _, e := range m.Results {
+			said = append(said, e.Text)
 		}
 	}
-	text := correction.For(m, r.specs, r.locale)
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.TrimSpace(line) != "" && slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, line) })
+	})
+	if left := strings.TrimSpace(strings.Join(lines, "\n")); left != "" {
+		return left
+	}
+	return fmt.Sprintf(prompt.For(r.locale).Again, max(1, r.budget.stats.Corrections))
+}
+
+// correction tells the model what is wrong with a call, and how to write it: what was not
+// told it before, in this turn or by said.
+func (r *run) correction(m parse.Malformed, said ...string) string {
+	if box, ok := r.box.(Explainer); ok && m.Reason == parse.ReasonUnknownTool {
+		if fail := box.Absent(m.Name); fail != nil {
+			return r.unsaid(strings.TrimSpace(fail.Msg+"\n"+fail.Hint), said...)
+		}
+	}
+	specs := r.specs
+	if m.Reason == parse.ReasonUnknownTool && r.searches() && len(correction.Nearest(m.Name, specs)) == 0 {
+		specs = nil // there are many: it is told to search
+	}
+	text := correction.For(m, specs, r.locale)
 	if m.Reason == parse.ReasonUnknownTool && r.searches() {
 		text += "\n" + prompt.For(r.locale).FindInstead
 	}
-	return text
+	return r.unsaid(text, said...)
 }
 
 // cancelUnanswered adds a result to every call that has none, because providers

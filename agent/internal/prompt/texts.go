@@ -36,9 +36,13 @@ type Texts struct {
 	TimeUsedUp, TokensUsedUp   string
 	WindowFull                 string
 	AnswerNow                  string
+	NoText                     string // AnswerInText follows
+	AnswerInText               string // after AnswerNow brought no answer
+	AsAbove                    string // of a further call that is TooLate
+	Again                      string // which correction it is
 	SameAgain                  string
 	NotRun, Cancelled          string
-	TooLate                    string // AnswerNow follows
+	TooLate                    string // AnswerInText follows
 	NoResult                   string // of a call of the caller's
 	BadNativeArgs              string
 	BadFind, BadCallTool       string
@@ -140,6 +144,10 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	AnswerNow:     "Answer the question now from what you have, without calling tools. Say what is missing, if anything is.",
 	SameAgain:     "This call was not run: it is the third time with the same arguments, and its result is above.",
 	NotRun:        "This call was not run: the limit of %d tool calls for one question is reached.",
+	NoText:        "Your reply had no text. ",
+	AnswerInText:  "Write the answer as text, from what you have.",
+	AsAbove:       "Not run, for the reason above.",
+	Again:         "The same fault again (correction %d): call a tool as told above, or answer the question.",
 	FindInstead:   "Find the right tool with find_tools.",
 	TooLate:       "This call was not run: no tool can be called for this question any more. ",
 	Cancelled:     "This call did not finish: the turn ended before.",
@@ -244,6 +252,10 @@ var chinese = Texts{
 	AnswerNow:     "请现在就根据已有内容回答问题，不要再调用工具；如有缺失，请说明缺了什么。",
 	SameAgain:     "这次调用没有执行：参数相同的调用已是第三次，结果见上文。",
 	NotRun:        "这次调用没有执行：一个问题最多 %d 次工具调用，已达上限。",
+	NoText:        "你的回复没有文字。",
+	AnswerInText:  "请根据已有内容，把回答写成文字。",
+	AsAbove:       "没有执行，原因同上。",
+	Again:         "同样的问题再次出现（第 %d 次更正）：请按上文的要求调用工具，或者回答问题。",
 	FindInstead:   "请用 find_tools 查找合适的工具。",
 	TooLate:       "这次调用没有执行：这个问题已不能再调用工具。",
 	Cancelled:     "这次调用没有完成：本轮已经结束。",

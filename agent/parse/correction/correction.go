@@ -21,47 +21,55 @@ const maxQuoted = 160
 
 // For tells the model in one short message what was wrong with its call
 // and what the right form is. It quotes at most 160 characters of the model's
-// own text. An unknown tool is answered with the nearest declared names; an
-// empty Locale means English.
+// own text. An unknown tool is answered with the nearest declared names, or with the
+// first ones if none is near; an empty Locale means English.
 func For(m parse.Malformed, tools []tool.Spec, l tool.Locale) string {
 	w := corrections[tool.En]
 	if l == tool.Zh {
 		w = corrections[tool.Zh]
 	}
-	form := rightForm(m, tools)
-	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, toolset.Nearest(m.Name, tools))}
-	if m.Reason == parse.ReasonUnknownTool && len(tools) == 0 || m.Format == native {
-		form = ""
-	}
-	if form != "" {
-		parts = append(parts, w.form+form)
+	near := Nearest(m.Name, tools)
+	parts := []string{w.quoted(oneLine(m.Raw, maxQuoted)), w.reason(m, near, tools)}
+	switch {
+	case m.Format == native:
+	case m.Reason != parse.ReasonUnknownTool:
+		parts = append(parts, w.form+rightForm(m.Name, tools))
+	case len(near) > 0: // it knows how to write a call
+		parts = append(parts, w.call+rightForm(near[0], tools))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), w.space)
 }
 
+// Nearest returns the declared names that are most like name, best first.
+func Nearest(name string, tools []tool.Spec) []string { return toolset.Nearest(name, tools) }
+
+// maxListed is how many names a correction lists if none is near.
+const maxListed = 12
+
 // texts are the sentences of a correction in one language.
 type texts struct {
-	quote, form, space, sep                                   string
-	unknown, unknownNear, badJSON, badJSONAt, truncated       string
+	quote, form, space, sep                                           string
+	call, list, more                                                  string
+	unknown, unknownNear, badJSON, badJSONAt, truncated               string
 	noArgs, noArgsDetail, noName, inThought, inText, otherwise, close string
 }
 
 var corrections = map[tool.Locale]texts{
 	tool.En: {
-		quote: "Your call was not run: %s", form: "Write it directly, without a code fence: ", space: "\n", sep: ", ", close: ".",
+		quote: "Your call was not run: %s", form: "Write it directly, without a code fence: ", call: "It is called like this: ", list: " The tools are: %s.", more: " %d more are not listed.", space: "\n", sep: ", ", close: ".",
 		unknown: "There is no tool named %q.", unknownNear: "There is no tool named %q. The nearest names are: %s.",
 		badJSON: "It is not valid JSON.", badJSONAt: "It is not valid JSON (%s).", truncated: "It ended before it was complete. Write it again, shorter if need be.",
 		noArgs: "It has no arguments.", noArgsDetail: "Its arguments cannot be used: %s.", noName: "It does not name a tool.",
 		inThought: "It stood inside a thought that was not closed. Close the thought, then write the call.",
-		inText: "It is part of a sentence that does not say that you make it. If you make it, write it alone; if not, answer in words.", otherwise: "It could not be read.",
+		inText:    "It is part of a sentence that does not say that you make it. If you make it, write it alone; if not, answer in words.", otherwise: "It could not be read.",
 	},
 	tool.Zh: {
-		quote: "你的调用没有执行：%s", form: "请直接输出，不要放进代码块：", space: "\n", sep: "、", close: "。",
+		quote: "你的调用没有执行：%s", form: "请直接输出，不要放进代码块：", call: "调用方式：", list: "可用的工具：%s。", more: "还有 %d 个没有列出。", space: "\n", sep: "、", close: "。",
 		unknown: "没有名为 %q 的工具。", unknownNear: "没有名为 %q 的工具。最接近的名称：%s。",
 		badJSON: "它不是合法的 JSON。", badJSONAt: "它不是合法的 JSON（%s）。", truncated: "它没有写完就结束了。请重新输出，必要时缩短内容。",
 		noArgs: "它没有参数。", noArgsDetail: "它的参数无法使用：%s。", noName: "它没有写明工具名称。",
 		inThought: "它写在没有结束的思考里。请先结束思考，再输出调用。",
-		inText: "它写在句子里，而这句话没有说明你要执行它。如果要执行，请单独输出；否则请用文字回答。", otherwise: "无法读懂它。",
+		inText:    "它写在句子里，而这句话没有说明你要执行它。如果要执行，请单独输出；否则请用文字回答。", otherwise: "无法读懂它。",
 	},
 }
 
@@ -72,11 +80,26 @@ func (w texts) quoted(s string) string {
 	return fmt.Sprintf(w.quote, s)
 }
 
-func (w texts) reason(m parse.Malformed, near []string) string {
+// listed names the first tools.
+func (w texts) listed(tools []tool.Spec) string {
+	var names []string
+	for _, t := range tools[:min(len(tools), maxListed)] {
+		names = append(names, oneLine(t.Name, 64))
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) == len(tools):
+		return fmt.Sprintf(w.list, strings.Join(names, w.sep))
+	}
+	return fmt.Sprintf(w.list, strings.Join(names, w.sep)) + fmt.Sprintf(w.more, len(tools)-len(names))
+}
+
+func (w texts) reason(m parse.Malformed, near []string, tools []tool.Spec) string {
 	switch m.Reason {
 	case parse.ReasonUnknownTool:
 		if len(near) == 0 {
-			return fmt.Sprintf(w.unknown, oneLine(m.Name, 64))
+			return fmt.Sprintf(w.unknown, oneLine(m.Name, 64)) + w.listed(tools)
 		}
 		return fmt.Sprintf(w.unknownNear, oneLine(m.Name, 64), strings.Join(near, w.sep))
 	case parse.ReasonBadJSON:
@@ -108,15 +131,8 @@ func oneLine(s string, n int) string {
 	return lex.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), n)
 }
 
-// rightForm shows the form of a call to the tool that was meant, with its
-// required parameters.
-func rightForm(m parse.Malformed, tools []tool.Spec) string {
-	name := m.Name
-	if m.Reason == parse.ReasonUnknownTool {
-		if near := toolset.Nearest(m.Name, tools); len(near) > 0 {
-			name = near[0]
-		}
-	}
+// rightForm shows the form of a call to a tool, with its required parameters.
+func rightForm(name string, tools []tool.Spec) string {
 	args := "{…}"
 	i := slices.IndexFunc(tools, func(s tool.Spec) bool { return s.Name == name })
 	if i < 0 {

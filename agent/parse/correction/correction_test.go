@@ -36,7 +36,8 @@ func TestCorrection(t *testing.T) {
 			[]string{`{"name":"web_search"}`, `"web_search"`, "search_web", `<tool_call>{"id":"call_001","tool_name":"search_web","arguments":{"query":"…"}}</tool_call>`}},
 		{"a misspelled name", parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "get_wether"}, tool.En, []string{"get_weather"}},
 		{"the same in Chinese", parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "web_search", Raw: "x"}, tool.Zh, []string{"没有名为", "search_web", "<tool_call>"}},
-		{"a name like none", parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "zzzzzzzzzz"}, "", []string{`"zzzzzzzzzz"`, `"tool_name":"…"`}},
+		{"a name like none", parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "zzzzzzzzzz"}, "", []string{`"zzzzzzzzzz"`, "The tools are: search_web, get_weather, get_time, write_file, plot."}},
+		{"a name like none, in Chinese", parse.Malformed{Reason: parse.ReasonUnknownTool, Name: "zzzzzzzzzz"}, tool.Zh, []string{"可用的工具：search_web、get_weather"}},
 		{"broken JSON", parse.Malformed{Reason: parse.ReasonBadJSON, Name: "get_weather", Detail: "byte 3"}, tool.En, []string{"byte 3", `{"city":"…"}`}},
 		{"cut off", parse.Malformed{Reason: parse.ReasonTruncated, Name: "write_file"}, tool.En, []string{"complete", `"path":"…","content":"…"`}},
 		{"cut off, in Chinese", parse.Malformed{Reason: parse.ReasonTruncated, Name: "write_file"}, tool.Zh, []string{"没有写完"}},
@@ -50,6 +51,26 @@ func TestCorrection(t *testing.T) {
 		for _, w := range r.want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: %q is missing in\n%s", r.why, w, got)
+			}
+		}
+	}
+}
+
+// A model that names an unknown tool knows how to write a call: it is told names, also
+// with a provider's own tool calling, and few of many.
+func TestCorrectionOfAnUnknownName(t *testing.T) {
+	tools := house()
+	for i := range 30 {
+		tools = append(tools, tool.Spec{Name: fmt.Sprintf("further_%02d", i)})
+	}
+	for _, format := range []parse.Format{parse.FormatTag, "native"} {
+		for name, want := range map[string]string{"launch_rocket": "plot, further_00", "web_search": "The nearest names are: search_web."} {
+			got := correction.For(parse.Malformed{Reason: parse.ReasonUnknownTool, Name: name, Format: format}, tools, tool.En)
+			if !strings.Contains(got, want) || strings.Contains(got, "fence") || strings.Contains(got, "further_29") || strings.Contains(got, "<tool_call>") == (format == "native" || name == "launch_rocket") {
+				t.Errorf("%s %s: %s", format, name, got)
+			}
+			if name == "launch_rocket" && !strings.Contains(got, " 23 more are not listed.") {
+				t.Error(got)
 			}
 		}
 	}
@@ -88,5 +109,5 @@ func ExampleFor() {
 	// Output:
 	// Your call was not run: <tool_call>{"name":"weather"}</tool_call>
 	// There is no tool named "weather". The nearest names are: get_weather.
-	// Write it directly, without a code fence: <tool_call>{"id":"call_001","tool_name":"get_weather","arguments":{"city":"…"}}</tool_call>
+	// It is called like this: <tool_call>{"id":"call_001","tool_name":"get_weather","arguments":{"city":"…"}}</tool_call>
 }
