@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -432,14 +432,7 @@ func TestCloseEndsCalls(t *testing.T) {
 		_, err := s.Call(context.Background(), tool.Call{Tool: "wait", Args: json.RawMessage(`{"Millis":15000}`)})
 		done <- err
 	}()
-	for h.running.Busy() == 0 { // until it runs
-		select {
-		case err := <-done:
-			t.Fatalf("the call ended early: %v", err)
-		default:
-			os.Stat(".") // gives the other goroutine the processor
-		}
-	}
+	testtime.Until(t, "the call runs", func() bool { return h.running.Busy() > 0 || len(done) > 0 })
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/internal/watch"
+	"github.com/weirhost/weir/internal/testsize"
 	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -190,9 +191,9 @@ func TestFirstCallWaitsForAHalfWrittenFile(t *testing.T) {
 // Whatever writers do, every call of a plugin beside them is answered, and
 // every answer is of one generation that was once whole.
 func TestStormOfWriters(t *testing.T) {
-	t.Run("events", func(t *testing.T) { storm(t, watch.Config{Longest: 300 * time.Millisecond}, 120) })
+	t.Run("events", func(t *testing.T) { storm(t, watch.Config{Longest: 300 * time.Millisecond}, testsize.Of(40, 120)) })
 	t.Run("poll", func(t *testing.T) {
-		storm(t, watch.Config{Longest: 300 * time.Millisecond, Poll: 10 * time.Millisecond}, 40)
+		storm(t, watch.Config{Longest: 300 * time.Millisecond, Poll: 10 * time.Millisecond}, testsize.Of(20, 40))
 	})
 }
 

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // Many calls are written without waiting for the time, and so are the next ones; none
@@ -30,14 +30,13 @@ func TestManyCalls(t *testing.T) {
 		for range writeCalls {
 			add()
 		}
-		for put := 0; put < n; {
+		testtime.Until(t, "all calls are stored", func() bool {
 			calls, err := db.Calls(t.Context(), sc, time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			put = len(calls)
-			runtime.Gosched()
-		}
+			return len(calls) >= n
+		})
 	}
 	add()
 	l.Flush()
