@@ -79,6 +79,29 @@ func TestShippedToolsHandOverTheWhole(t *testing.T) {
 	}
 }
 
+// Without an agent a model reads the first 100 matches, or as many as fit. An agent's
+// number takes their place: more room shows more matches, up to the ceiling.
+func TestMoreRoomShowsMoreMatches(t *testing.T) {
+	h := shippedHost(t, workspace(t), tool.Limits{})
+	search := func(agent int) tool.View {
+		return call(t, h.Session("me", "here").ByPerson(), tool.Call{ID: "1", Tool: "grep_search", Args: json.RawMessage(`{"pattern":"needle"}`), MaxChars: agent}).Shown
+	}
+	if v := search(0); v.ShownEntries != 100 || v.Unit != tool.EntryUnit || v.By != tool.LayerTool || v.Limit != 100 {
+		t.Errorf("without an agent: %d matches by %s, %d %s", v.ShownEntries, v.By, v.Limit, v.Unit)
+	}
+	last := 0
+	for _, agent := range []int{1000, 4000, 8000, 16_000} {
+		v := search(agent)
+		if v.ShownEntries <= last || v.TotalEntries != 600 {
+			t.Errorf("with %d characters: %d of %d matches, and %d with less", agent, v.ShownEntries, v.TotalEntries, last)
+		}
+		last = v.ShownEntries
+	}
+	if last <= 200 {
+		t.Errorf("with 16,000 characters: %d matches", last)
+	}
+}
+
 // A tool that has more than the host keeps fills it, in the memory that its manifest
 // declares, and names the call that goes on.
 func TestShippedToolsFillWhatTheHostKeeps(t *testing.T) {
