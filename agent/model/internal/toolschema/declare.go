@@ -19,6 +19,8 @@ const (
 	minGrowth = 1 << 10
 	maxGrowth = 32 << 10
 	maxTotal  = 512 << 10
+	// failedTry is what a try that would be too long takes of maxTotal, in bytes.
+	failedTry = 8 << 10
 	// maxDescription is the longest description that every provider takes, in bytes.
 	maxDescription = 1024
 )
@@ -56,11 +58,11 @@ func (r Rules) Declare(specs []tool.Spec, l tool.Locale) Tools {
 			d.Name = r.rename(s.Name, n)
 		}
 		taken[d.Name] = true
-		remark := ""
-		d.Params, d.arguments, remark = r.params(s.Params, l, min(max(room, minGrowth), maxGrowth))
-		room = max(0, room-max(0, len(d.Params)-len(s.Params)))
-		if remark != "" && len(d.Description)+len(remark) < maxDescription {
-			d.Description = sentence(d.Description, remark)
+		f := r.fit(s.Params, l, min(max(room, minGrowth), maxGrowth))
+		d.Params, d.arguments = f.params, f.arguments
+		room = max(0, room-max(0, len(d.Params)-len(s.Params))-f.failed*failedTry)
+		if f.remark != "" && len(d.Description)+len(f.remark) < maxDescription {
+			d.Description = sentence(d.Description, f.remark)
 		}
 		t.List[i] = d
 	}
@@ -84,9 +86,15 @@ func (r Rules) rename(name string, n int) string {
 	return plain[:min(len(plain), maxName-len(tail))] + tail
 }
 
-// params returns the schema of a tool's arguments by the rules, the names of arguments that
-// were replaced, and what the description has to say about them.
-func (r Rules) params(raw json.RawMessage, l tool.Locale, growth int) (json.RawMessage, map[string]string, string) {
+// A fitted is the schema of a tool's arguments by the rules.
+type fitted struct {
+	params    json.RawMessage   // nil: none
+	arguments map[string]string // that were replaced: the tool's names by the new ones
+	remark    string            // what the description has to say of them
+	failed    int               // tries that were too long
+}
+
+func (r Rules) fit(raw json.RawMessage, l tool.Locale, growth int) (f fitted) {
 	root := &object{}
 	if len(raw) <= maxSource {
 		if v, ok := parse(raw); ok {
@@ -97,13 +105,15 @@ func (r Rules) params(raw json.RawMessage, l tool.Locale, growth int) (json.RawM
 	}
 	for _, refs := range tries(raw) {
 		rd := &reader{root: root, locale: l, refs: refs, left: 8*len(raw) + 2*growth}
-		n := rd.read(root, 0)
-		if rd.left < 0 {
-			continue
+		n, ok := rd.read(root, 0), false
+		if rd.left >= 0 {
+			f.params, f.arguments, ok = r.finish(n, root, raw, l, growth)
 		}
-		if params, names, ok := r.finish(n, root, raw, l, growth); ok {
-			return params, names, n.remark
+		if ok {
+			f.remark = n.remark
+			return f
 		}
+		f.failed++
 	}
 	rd, n := &reader{root: root, left: len(raw)}, &node{} // it is too much, however little is followed
 	if props, ok := root.get("properties").(*object); ok {
@@ -111,11 +121,11 @@ func (r Rules) params(raw json.RawMessage, l tool.Locale, growth int) (json.RawM
 			n.add(name, rd.outline(props.values[name]))
 		}
 	}
-	if params, names, ok := r.finish(n, root, raw, l, growth); ok {
-		return params, names, ""
+	var ok bool
+	if f.params, f.arguments, ok = r.finish(n, root, raw, l, growth); !ok {
+		f.params, f.arguments, _ = r.finish(&node{}, root, nil, l, minGrowth)
 	}
-	params, _, _ := r.finish(&node{}, root, nil, l, minGrowth)
-	return params, nil, ""
+	return f
 }
 
 // tries returns how many references to follow within one another, the most first: those

@@ -332,17 +332,17 @@ func TestBombs(t *testing.T) {
 			return fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
 		}) + `}}`,
 		"round and wide": `{"type":"object","properties":{` + many(100, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#"}`, i) }) + `}}`,
-		"all of, many": `{"type":"object","allOf":[` + many(800, func(i int) string {
+		"all of, many": `{"type":"object","allOf":[` + many(400, func(i int) string {
 			return fmt.Sprintf(`{"properties":{"p%d":{},"q":{"properties":{"r%d":{}}}}}`, i, i)
 		}) + `]}`,
-		"any of, many":                 `{"type":"object","anyOf":[` + many(800, func(i int) string { return fmt.Sprintf(`{"properties":{"q":{"const":%d}},"required":["p%d"]}`, i, i) }) + `]}`,
+		"any of, many":                 `{"type":"object","anyOf":[` + many(400, func(i int) string { return fmt.Sprintf(`{"properties":{"q":{"const":%d}},"required":["p%d"]}`, i, i) }) + `]}`,
 		"nested":                       nested,
 		"nested in lists":              `{"type":"object","properties":{"x":` + inner + `}}`,
-		"untyped":                      `{"type":"object","properties":{` + many(1500, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`,
-		"a tuple":                      `{"type":"object","properties":{"t":{"prefixItems":[` + many(1200, func(i int) string { return fmt.Sprintf(`{"const":"%d"}`, i) }) + `]}}}`,
-		"required":                     `{"type":"object","required":[` + many(2000, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`,
+		"untyped":                      `{"type":"object","properties":{` + many(800, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}`,
+		"a tuple":                      `{"type":"object","properties":{"t":{"prefixItems":[` + many(500, func(i int) string { return fmt.Sprintf(`{"const":"%d"}`, i) }) + `]}}}`,
+		"required":                     `{"type":"object","required":[` + many(900, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `]}`,
 		"deep":                         `{"type":"object","properties":` + strings.Repeat(`{"p":{"properties":`, 5000) + `{}` + strings.Repeat(`}}`, 5000) + `}`,
-		"names that providers refuse":  `{"type":"object","properties":{` + many(800, func(i int) string { return fmt.Sprintf(`"$%d":{}`, i) }) + `}}`,
+		"names that providers refuse":  `{"type":"object","properties":{` + many(400, func(i int) string { return fmt.Sprintf(`"$%d":{}`, i) }) + `}}`,
 		"references to long addresses": `{"type":"object","properties":{` + many(200, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#%s"}`, i, strings.Repeat("/properties/p", 50)) }) + `}}`,
 	} {
 		for _, p := range providers() {
@@ -355,7 +355,7 @@ func TestBombs(t *testing.T) {
 			}
 		}
 	}
-	specs := make([]tool.Spec, 200)
+	specs := make([]tool.Spec, 100)
 	for i := range specs {
 		specs[i] = tool.Spec{Name: fmt.Sprintf("t%d", i), Params: json.RawMessage(`{"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{` + many(40, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
