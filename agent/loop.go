@@ -253,6 +253,8 @@ func (r *run) accept(text string) phase {
 	r.flushText(r.round.reply)
 	if strings.TrimSpace(text) != "" {
 		r.add(r.assistant(text))
+	} else {
+		r.ending.thought = r.round.reply.reasoning.String()
 	}
 	return phaseEnd
 }

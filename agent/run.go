@@ -91,6 +91,7 @@ type ending struct {
 	empty    bool   // a reply was empty and the model was asked again, once
 	reason   Reason
 	answer   string
+	thought  string // of the last reply, if it had no text: no message has it
 }
 
 // callIDs emits the ids of calls, each once in a conversation.
@@ -357,6 +358,9 @@ func (r *run) reasoning() string {
 		if m.Reasoning != "" {
 			parts = append(parts, m.Reasoning)
 		}
+	}
+	if r.ending.thought != "" {
+		parts = append(parts, r.ending.thought)
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -50,6 +50,9 @@ func TestNoAnswer(t *testing.T) {
 			if err == nil || p.Code != string(c.reason) || p.Status != http.StatusBadRequest || !strings.Contains(p.Error(), c.says) || !p.OfModel() {
 				t.Errorf("%v", err)
 			}
+			if end.Reasoning != c.reply.Reasoning {
+				t.Errorf("its thinking is %q", end.Reasoning)
+			}
 			if end.Reason != c.reason || strings.TrimSpace(end.Answer) != "" || end.Conversation == "" {
 				t.Errorf("%+v", end)
 			}

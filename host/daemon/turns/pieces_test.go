@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -27,12 +28,12 @@ import (
 func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pieces
-		var got []string
+		passed := make(chan string, 10)
 		began := time.Now()
 		p.add("before it begins", "")
 		p.begin(time.Second, func() {
 			text, reasoning := p.take()
-			got = append(got, fmt.Sprintf("%s: %s|%s", testtime.Since(began), text, reasoning))
+			passed <- fmt.Sprintf("%s: %s|%s", testtime.Since(began), text, reasoning)
 		})
 		p.add("a", "x")
 		testtime.Sleep(900 * time.Millisecond)
@@ -50,6 +51,12 @@ func TestPieces(t *testing.T) {
 		p.end()
 		p.add("f", "")
 		testtime.Sleep(time.Minute)
+		synctest.Wait()
+		close(passed)
+		var got []string
+		for p := range passed {
+			got = append(got, p)
+		}
 		if want := []string{"1s: ab|x", "7.4s: cd|"}; !slices.Equal(got, want) {
 			t.Errorf("%q", got)
 		}
@@ -153,6 +160,37 @@ func TestKilledWhileAnswering(t *testing.T) {
 	if end, err := s.Ask(t.Context(), "local", Question{Ask: api.Ask{Message: "Go on.", Conversation: "c1"}}, nil, func(string, any) {}); err != nil || end.Answer != "Four." {
 		t.Errorf("%+v, %v", end, err)
 	}
+}
+
+// What was streamed before a step, or in another turn, is no part of the answer that broke off.
+func TestBrokenOff(t *testing.T) {
+	l := &lasting{t: &turn{s: New(Config{Now: time.Now})}, Run: &store.Run{Steps: [][]byte{nil}, Pieces: [][]byte{
+		[]byte(`{"turn":2,"after":0,"text":"before the step"}`), []byte(`{"turn":2,"after":1,"text":"One"}`), []byte(`{"turn":1,"after":1,"text":"another turn"}`),
+		[]byte(`{"turn":2,"after":1,"text":" two","reasoning":"Hm."}`), []byte(`{"turn":2,"after":2,"text":"after the next step"}`), []byte(`no JSON`),
+	}}}
+	if m, ok := l.brokenOff(2); !ok || m.Text != "One two" || m.Reasoning != "Hm." || m.Role != agent.RoleAssistant || m.Turn != 2 {
+		t.Errorf("%+v, %t", m, ok)
+	}
+	if m, ok := l.brokenOff(3); ok {
+		t.Errorf("a turn of which nothing was streamed: %+v", m)
+	}
+}
+
+// Once the end of a turn is being stored, no piece is.
+func TestNoPieceAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lasting{Run: &store.Run{}}
+		passed := 0
+		l.pieces.begin(time.Second, func() { passed++ })
+		l.pieces.add("One", "")
+		l.run(nil)
+		l.pieces.add(" two", "")
+		testtime.Sleep(time.Minute)
+		synctest.Wait()
+		if text, _ := l.pieces.take(); passed > 0 || text != "" {
+			t.Errorf("%d, %q", passed, text)
+		}
+	})
 }
 
 // A turn that ends has no piece left, whichever it had.
