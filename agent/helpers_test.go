@@ -25,6 +25,7 @@ type box struct {
 	mu      sync.Mutex
 	calls   []tool.Call
 	shows   tool.Limits // in place of the specs' for results; zero: theirs
+	entries *tool.Entries
 	archive map[string]string
 	kept    map[string]string // uuid by tool, arguments and text
 	stop    error             // returned as the Go error of every call
@@ -89,7 +90,7 @@ func (b *box) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 func (b *box) keep(c tool.Call, text, uuid string) tool.Result {
 	chars, lines := limit.Count(text)
-	res := tool.Result{CallID: c.ID, Tool: c.Tool}.WithWhole(text)
+	res := tool.Result{CallID: c.ID, Tool: c.Tool, Entries: b.entries}.WithWhole(text)
 	if chars > 1000 {
 		again := false
 		key := c.Tool + string(c.Args) + text

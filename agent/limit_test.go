@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -105,6 +106,28 @@ func TestRoundCutsAnOpenEndedResult(t *testing.T) {
 	}
 	if got := b.calls[0].MaxChars; got != 16000 {
 		t.Errorf("the call has the limit %d", got)
+	}
+}
+
+// The agent's limit and the round's share cut between two entries too, and say how many
+// are shown.
+func TestEntriesAreCountedUnderEachLimit(t *testing.T) {
+	b := newBox().says("dump", lines(400, 40))
+	b.entries = &tool.Entries{}
+	for n := 1; n <= 400; n += 4 {
+		b.entries.Lines = append(b.entries.Lines, n)
+	}
+	for layer, round := range map[tool.Layer]int{tool.LayerAgent: 0, tool.LayerRound: 2500} {
+		m := replay.New(replay.Call("dump", `{"text":"x"}`), replay.Text("done"))
+		_, ev := must(t, config(func(cfg *agent.Config) { cfg.MaxToolResultLength, cfg.RoundChars = num(4000), num(round) }), m, b, nil, "dump it")
+		end := of[agent.CallEnd](ev)[0]
+		v := end.Result.Shown
+		if _, n := limit.Count(v.Text[:v.Gaps[0].At]); v.By != layer || n%4 != 0 || v.TotalEntries != 100 || v.ShownEntries == 0 || v.ShownEntries >= 100 {
+			t.Errorf("%s: %d of %d entries, by %q after %d lines", layer, v.ShownEntries, v.TotalEntries, v.By, n)
+		}
+		if want := fmt.Sprintf("[%d of 100 results shown whole; ", v.ShownEntries); !strings.Contains(end.Text, want) {
+			t.Errorf("%s: no %q in %s", layer, want, end.Text)
+		}
 	}
 }
 
