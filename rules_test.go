@@ -246,6 +246,7 @@ var allowed = map[string]map[string]string{
 		"github.com/BurntSushi/toml":               "manifests",
 		"github.com/santhosh-tekuri/jsonschema/v6": "decodes JSON as the schema's validator needs it",
 	},
+	"host/daemon/archives": {"golang.org/x/image": "whether a part is a picture in WebP"},
 	"host/daemon": {
 		"github.com/google/uuid":              "ids of conversations",
 		"github.com/prometheus/client_golang": "counters for /metrics, on a registry of its own",

@@ -76,8 +76,12 @@ type Entry struct {
 
 // Ref returns what a placeholder shows of the entry.
 func (e Entry) Ref() *tool.Ref {
-	return &tool.Ref{
+	ref := &tool.Ref{
 		UUID: e.UUID, Query: e.Query, Summary: e.Summary, CreatedAt: e.Created,
 		Chars: e.Chars, Lines: e.Lines, Sources: e.Sources,
 	}
+	for _, p := range e.Parts {
+		ref.Parts = append(ref.Parts, tool.Part{Name: p.Name, MIME: p.MIME, Bytes: len(p.Data)})
+	}
+	return ref
 }

@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"bytes"
+	"image"
+	"image/png"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -214,6 +218,43 @@ func TestBadCuts(t *testing.T) {
 		a := s.post("/api/cut", body)
 		if got := a.code(t); got != code {
 			t.Errorf("%.60s: %q, want %q: %.200s", body, got, code, a.body)
+		}
+	}
+}
+
+// A picture of a result is served as what it is, another file as a download that no browser
+// opens; what the tool called them does not matter. The result and the stored message name them.
+func TestPartsOfAResult(t *testing.T) {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	svg := `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
+	s := newServer(t, replay.New())
+	e, err := s.host.Archive().(*archive.SQLite).Put(t.Context(), archive.Entry{
+		Scope: archive.Scope{Principal: "local", Conversation: "c"}, Tool: "image_gen", Input: []byte("{}"), Full: "made",
+		Parts: []tool.Blob{{Name: "picture.png", MIME: "image/svg+xml", Data: picture.Bytes()}, {Name: "a.png", MIME: "image/png", Data: []byte(svg)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ref := e.Ref(); len(ref.Parts) != 2 || ref.Parts[0] != (tool.Part{Name: "picture.png", MIME: "image/svg+xml", Bytes: picture.Len()}) {
+		t.Errorf("%+v", ref.Parts)
+	}
+	for n, want := range []struct{ body, kind, disposition string }{
+		{picture.String(), "image/png", "inline; filename=picture.png"},
+		{svg, "application/octet-stream", "attachment; filename=a.png"},
+	} {
+		a := s.get("/api/archives/" + e.UUID + "/parts/" + strconv.Itoa(n))
+		h := a.header
+		if a.status != 200 || a.body != want.body || h.Get("Content-Type") != want.kind || h.Get("Content-Disposition") != want.disposition ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+			t.Errorf("part %d: %d, %v", n, a.status, h)
+		}
+	}
+	for _, bad := range []string{"2", "-1", "x", "99999999999999999999"} {
+		if a := s.get("/api/archives/" + e.UUID + "/parts/" + bad); a.status != 404 {
+			t.Errorf("part %s: %d %s", bad, a.status, a.body)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func generate(c *guest.Call, in args) (guest.Result, error) {
 	}
 	return guest.Result{
 		Text: fmt.Sprintf(c.Say(
-			"The picture is made (%s, %s, by %s) and kept as a part of this result.", "图片已生成（%s，%s，由 %s 生成），保存为此结果的一部分。"), p.Size, kind, r.Model),
+			"The picture is made (%s, %s, by %s). The user is shown it; you are not.", "图片已生成（%s，%s，由 %s 生成）。用户会看到图片，你看不到。"), p.Size, kind, r.Model),
 		Parts: []tool.Blob{{Name: name, MIME: kind, Data: data}},
 	}, nil
 }

@@ -185,6 +185,8 @@ type Ref struct {
 	Chars     int       `json:"chars"`
 	Lines     int       `json:"lines"`
 	Sources   []Source  `json:"sources,omitempty"`
+	// Parts are the pictures and other files of the whole, in their order.
+	Parts []Part `json:"parts,omitempty"`
 	// Again says that this is the archived whole of an earlier, identical call
 	// with an identical result; UUID and CreatedAt are the earlier one's.
 	Again bool `json:"again,omitempty"`
@@ -217,6 +219,13 @@ type Blob struct {
 	Name string `json:"name,omitempty"`
 	MIME string `json:"mime"`
 	Data []byte `json:"data,omitempty"`
+}
+
+// A Part describes a Blob of an archived whole.
+type Part struct {
+	Name  string `json:"name,omitempty"`
+	MIME  string `json:"mime"` // as the tool named it
+	Bytes int    `json:"bytes"`
 }
 
 // More is a tool's own claim that there is more where its text came from.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/chat"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/term"
 )
 
@@ -212,14 +215,31 @@ func archiveCmd(c *cli) *cobra.Command {
 	list.Flags().StringVar(&name, "tool", "", "only results of this `TOOL`")
 	list.Flags().StringVar(&query, "query", "", "only where the call holds this `TEXT`")
 	list.Flags().IntVar(&limit, "limit", 50, "at most `N` rows")
+	var output string
+	var part int
 	show := &cobra.Command{
 		Use:   "show UUID [lines=a-b] [grep=EXPR] [context=N] [pointer=/PATH] [head=N] [tail=N] [offset=N]",
 		Short: "Print an archived result, or a part of it", Args: argCount(1, -1, "a uuid and selectors"),
-		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2",
-		RunE: c.request(func(ctx context.Context, cl *session, args []string) error {
-			return c.showArchive(ctx, cl, args[0], args[1:])
-		}),
+		Long:    "Print an archived result, or a part of it. With --output, write its picture or other file to FILE; if it has\nnone, its whole text.",
+		Example: "  weir archive show 6f1c… lines=95-140\n  weir archive show 6f1c… grep=ERROR context=2\n  weir archive show 6f1c… --output picture.png",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			picks := cmd.Flags().Changed("part")
+			switch {
+			case picks && output == "":
+				return usagef("add --output FILE", "--part needs a file to write to")
+			case output != "" && len(args) > 1:
+				return usagef("leave the selectors out, or --output", "--output writes a whole file")
+			}
+			return c.withClient(cmd.Context(), func(cl *session) error {
+				if output != "" {
+					return c.saveArchive(cmd.Context(), cl, args[0], output, part, picks)
+				}
+				return c.showArchive(cmd.Context(), cl, args[0], args[1:])
+			})
+		},
 	}
+	show.Flags().StringVarP(&output, "output", "o", "", "write the result's picture or file to `FILE`")
+	show.Flags().IntVar(&part, "part", 0, "of several pictures or files, the one with number `N`, from 0")
 	cmd.AddCommand(list, show)
 	cmd.AddCommand(c.archiveKeeping()...)
 	return cmd
@@ -228,6 +248,36 @@ func archiveCmd(c *cli) *cobra.Command {
 func (c *cli) showArchive(ctx context.Context, cl *session, given string, selectors []string) error {
 	_, err := chat.ShowArchive(ctx, c.Printer, cl.Client, given, selectors, "", false)
 	return err
+}
+
+// saveArchive writes a file of a result, or its whole text if it has no file and none is
+// picked, to a file.
+func (c *cli) saveArchive(ctx context.Context, cl *session, given, output string, part int, picks bool) error {
+	uuid, err := cl.Result(ctx, given, "")
+	if err != nil {
+		return err
+	}
+	path := "/api/archives/" + url.PathEscape(uuid)
+	resp, err := cl.Send(ctx, http.MethodGet, path+"/parts/"+strconv.Itoa(part), nil)
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Status == http.StatusNotFound && !picks {
+		resp, err = cl.Send(ctx, http.MethodGet, path+"/raw", nil)
+	} else if ok && p.Status == http.StatusNotFound {
+		return msg.Errorf("the result has no part %d", part)
+	}
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	f, err := os.Create(output)
+	if err != nil {
+		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", output, msg.Reason(err))
+	}
+	n, err := io.Copy(f, resp.Body)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return usagef("name a new file in a folder that can be written", "%s cannot be written: %s", output, msg.Reason(err))
+	}
+	c.errf("%s: %d bytes\n", output, n)
+	return nil
 }
 
 func (c *cli) listArchives(ctx context.Context, cl *session, q url.Values) error {

@@ -118,7 +118,10 @@ type ToolCallResult struct {
 	Produced int         `json:"produced"`
 	Shown    int         `json:"shown"`
 	KeptUUID string      `json:"kept_uuid,omitempty"`
-	Unkept   bool        `json:"unkept,omitempty"`
+	// Parts are the pictures and other files of the archived result, in their order; see
+	// GET /api/archives/{uuid}/parts/{n}.
+	Parts  []tool.Part `json:"parts,omitempty"`
+	Unkept bool        `json:"unkept,omitempty"`
 	// Incomplete says that the tool produced more than weir keeps of one result, and
 	// that the rest is gone.
 	Incomplete bool `json:"incomplete,omitempty"`

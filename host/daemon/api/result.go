@@ -38,7 +38,7 @@ func CountsOf(r tool.Result) ToolCallResult {
 		out.LoadedUUID = r.Load.UUID
 	}
 	if r.Ref != nil {
-		out.KeptUUID = r.Ref.UUID
+		out.KeptUUID, out.Parts = r.Ref.UUID, r.Ref.Parts
 	}
 	return out
 }

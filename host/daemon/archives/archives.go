@@ -99,6 +99,13 @@ func (a *Archives) Routes() []openapi.Route {
 			Fails: []int{404, 410, 416},
 		},
 		{
+			Method: "GET", Path: "/api/archives/{uuid}/parts/{n}",
+			Auth: openapi.Token, Handle: a.part,
+			About: "Download a picture or another file of an archived result, counted from 0. PNG, JPEG, GIF and WebP keep their type; all else is octets",
+			Kind:  "image/png, image/jpeg, image/gif, image/webp, application/octet-stream",
+			Fails: []int{404, 410, 416},
+		},
+		{
 			Method: "POST", Path: "/api/cut",
 			Auth: openapi.Token, Handle: a.cut,
 			About: "Cut a text or an archived result under other limits: what a model would read. Nothing is stored",

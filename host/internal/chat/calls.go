@@ -115,7 +115,26 @@ func callLine(p *term.Printer, start api.ToolCallStart, e api.ToolCallResult, in
 			parts = append(parts, "weir archive show "+e.KeptUUID)
 		}
 	}
-	return mark + strings.Join(parts, " · ")
+	line := mark + strings.Join(parts, " · ")
+	for i, f := range e.Parts {
+		line += "\n  " + fileText(p, e.KeptUUID, i, f)
+	}
+	return line
+}
+
+// fileText names a picture or another file of a result, with the command that saves it.
+func fileText(p *term.Printer, uuid string, n int, f tool.Part) string {
+	name, number := f.Name, ""
+	if n > 0 {
+		number = fmt.Sprintf(" --part %d", n)
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+	}
+	if name == "" || len(name) > 60 || strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) >= 0 || name[0] == '-' || name[0] == '.' {
+		name = "FILE" // what a shell would read otherwise is not proposed
+	}
+	return p.Sprintf("%s, %s bytes: weir archive show %s%s --output %s", term.Visible(f.MIME, 60), term.Grouped(f.Bytes), uuid, number, name)
 }
 
 // cutText returns how much of a result is shown, and the limit that cut it.

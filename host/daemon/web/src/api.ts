@@ -1014,6 +1014,7 @@ export interface ScriptResult {
   loaded_uuid?: string;
   logged: string[] | null;
   ok: boolean;
+  parts?: ToolPart[] | null;
   produced: number;
   refused?: string[] | null;
   script_id: string;
@@ -1265,6 +1266,7 @@ export interface ToolCallResult {
   lines_shown: number;
   loaded_uuid?: string;
   ok: boolean;
+  parts?: ToolPart[] | null;
   produced: number;
   refused?: string[] | null;
   shown: number;
@@ -1330,11 +1332,18 @@ export interface ToolList {
   tools: PluginToolInfo[] | null;
 }
 
+export interface ToolPart {
+  bytes: number;
+  mime: string;
+  name?: string;
+}
+
 export interface ToolRef {
   again?: boolean;
   chars: number;
   created_at: string;
   lines: number;
+  parts?: ToolPart[] | null;
   query: string;
   sources?: ToolSource[] | null;
   summary: string;

@@ -12,6 +12,7 @@ import { Button } from "../parts/Button";
 import { CutMap } from "../parts/CutMap";
 import { ProblemBox } from "../parts/Problem";
 import { ApprovalBox } from "./Approval";
+import { Files } from "./Files";
 import { answered } from "./follow";
 import { type Call, type CallState, decision, type Result } from "./turn";
 
@@ -22,6 +23,7 @@ export function CallCard({ call, conversation }: { call: Call; conversation: str
     <section class={`call ${s.status} ${r && isCut(r) ? "cut" : ""} ${whole ? "whole" : ""}`} aria-label={t("call", { tool: call.tool })}>
       {whole && decided && <p class="note" role="status">{decided}</p>}
       {whole ? <WholeCall call={call} r={r} conversation={conversation} /> : <CutCall call={call} s={s} conversation={conversation} />}
+      {r && r.files.length > 0 && <Files uuid={r.uuid} files={r.files} />}
     </section>
   );
 }

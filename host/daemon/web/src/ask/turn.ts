@@ -1,7 +1,7 @@
 // A turn: a question, and what its answer consists of. Events of a stream and stored
 // messages become the same parts, so an answer looks the same live and opened again.
 import { signal, type Signal } from "@preact/signals";
-import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, Trace, TraceHead, ChatEnd } from "../api";
+import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, ToolPart, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
 import { family, lang, t } from "../core/words";
 import { cutOf } from "../parts/CutMap";
@@ -19,6 +19,7 @@ export interface Result {
   limit: number;
   unit: string;
   uuid: string;
+  files: ToolPart[]; // pictures and others, which the archive has
   // loaded reports whether it is a part of an archived result.
   loaded: boolean;
   unkept: boolean;
@@ -114,7 +115,7 @@ export function settle(call: Call, result: Result, folded = false): void {
 export function ofEvent(d: ToolCallResult): Result {
   return {
     ...cutOf(d), ok: d.ok, error: d.error || undefined, linesShown: d.lines_shown,
-    layer: d.layer || "", limit: d.limit || 0, unit: d.unit || "", uuid: d.kept_uuid || d.loaded_uuid || "", loaded: Boolean(d.loaded_uuid) || d.tool === loader,
+    layer: d.layer || "", limit: d.limit || 0, unit: d.unit || "", uuid: d.kept_uuid || d.loaded_uuid || "", files: d.parts || [], loaded: Boolean(d.loaded_uuid) || d.tool === loader,
     summarized: Boolean(d.summarized), summaryModel: d.summary_cost?.model || "", approval: d.approval, ms: d.elapsed_ms, text: d.text,
     then: async () => ({ text: d.text, kept: d.kept }),
   };
@@ -129,7 +130,7 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
   const produced = r.chars || 0;
   return {
     ok: !r.err, error: r.err ? failureOf(r.text) : undefined, produced, shown: Math.min(r.shown || chars(r.text || ""), produced), lines: r.lines_produced || 0, linesShown: r.lines_shown || 0, gaps: r.gaps || [],
-    layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
+    layer: r.layer || "", limit: r.limit || 0, unit: r.unit || "", uuid: r.ref?.uuid || "", files: r.ref?.parts || [], loaded: r.tool === loader, unkept: Boolean(r.layer) && !r.ref?.uuid && r.tool !== loader,
     summarized: Boolean(r.summarized), summaryModel: r.summary_model || "", approval: r.approval, ms: r.elapsed_ms ?? 0, kept: r.kept_lines || [], text: r.text, then: r.folded ? then : own,
   };
 }

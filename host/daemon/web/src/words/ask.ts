@@ -21,6 +21,7 @@ export const ask = {
   failed: ["failed", "失败"],
   unfinished: ["not finished", "未完成"],
   args: ["Arguments", "参数"],
+  fileOf: ["{name}: {type}, {n} bytes", "{name}：{type}，{n} 字节"],
   waits: ["waits for you", "等待你批准"],
   leave: ["{tool} asks for your approval", "{tool} 需要你批准"],
   leaveAll: ["Show everything ({n} characters are left out)", "显示全部（略去了 {n} 个字符）"],
