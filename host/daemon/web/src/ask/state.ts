@@ -191,6 +191,8 @@ effect(() => {
 
 // ---- asking
 
+const typedMost = 4000; // characters of a message from which on the daemon takes it for a paste
+
 // borrow puts a question into the box, of which a part was not typed there.
 export function borrow(question: string, foreign: string): void {
   draft.value = question;
@@ -205,7 +207,8 @@ export async function ask(question: string, loads: unknown[], foreign = ""): Pro
     return;
   }
   const turn = new Turn(question, (c.turns.value.at(-1)?.number || 0) + 1);
-  turn.borrowed = foreign && (bodyOf(question, foreign).message ? foreign : question);
+  const { message } = bodyOf(question, foreign);
+  turn.borrowed = message && [...message].length <= typedMost ? foreign : question;
   c.turns.value = [...c.turns.value, turn];
   c.place.value = 0;
   const body = {
