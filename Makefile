@@ -110,7 +110,7 @@ PLAIN = ^TestEngines
 
 # What is about sizes alone takes minutes under the race detector, and is tried without
 # it.
-SIZES = ^(TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
+SIZES = ^(TestExpensiveSearches|TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
 
 # What one goroutine computes for long, in packages that are watched otherwise.
 LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
@@ -120,8 +120,8 @@ LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|Tes
 RACED = $(addprefix ./agent,/. /model/internal/wire) ./host/approval ./host/archive \
   $(addprefix ./host/daemon/,access approvals client httpjson lease mcpserver openai pulse resume session settings setup sse telemetry turns usage) \
   $(addprefix ./host/internal/,app cancelscope catalog chat cpusched history jail lockfile/... mcpclient memory modindex otlp quarantine runner sched shmring snapshot sqlite toolfind upstream watch worker)
-SHARED_HOST    = ^Test(Swap|Concurrent|WhoSaysHowMany|Reload|Watch|Storm|Closed|CloseWhile|Isolation|Servers?List|DeadServers|Briefs|Ingest)
-SHARED_DAEMON  = ^Test(Resume$$|ATurnEnds|EndATurn|SeveralConnections|JoinARunning|Drain|APanic|ApprovalsOfOneRound|ApprovalEnds|CardAnswered|Pulse|MCPStream|MCPDrain|DeleteWhile|AMatchThatIsBusy|ReloadTakes|TasksAreRequests|Changes|FiftyWrites)
+SHARED_HOST    = ^Test(Swap|Concurrent|Reload|Watch|Storm|Closed|CloseWhile|CloseEndsCalls|Servers?List|Briefs|ApplyServers|ApplyWhileCallsRun|CallsFinish|CallsWhile|FirstCallWaits|HostsShare|Identical|OneCompile|OneSlowTool|TheFirstCallsLoad|WaitingForAPerson)
+SHARED_DAEMON  = ^Test(Resume$$|ATurnEnds|EndATurn|SeveralConnections|JoinARunning|Drain|APanic|ApprovalsOfOneRound|ApprovalEnds|CardAnswered|Pulse|MCPStream|MCPDrain|DeleteWhile|AMatchThatIsBusy|ReloadTakes|TasksAreRequests|Changes|FiftyWrites|ConcurrentTurns|Configure|PurgeWaits|QuotaAtTheEdge|UsersSeeTheirOwn)
 SHARED_SCRIPT  = ^Test(Run$$|Cancel|CallsThatNobodyAwaits|DecidedAndNotYetRunning|CrashesAtAStop|Patience|RunTime)
 SHARED_SANDBOX = Spare|Thread|Calls|Stop|Recycle
 
@@ -178,7 +178,7 @@ endif
 test-unwatched: build/go.work
 	GOWORK=$(abspath $<) $(PLAIN_GO) vet $(FLAGS) -tags clients ./... ./host/bench/...
 ifneq ($(RACE),)
-	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
+	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run 'TestBombs|TestAFolderOfHostilePlugins|TestAllocations|$(SIZES)|$(LAWS)' ./host/daemon ./host/internal/hostile ./host/internal/answer ./sdk/limit ./agent ./agent/model/...
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m -run '$(PLAIN)' ./host/internal/sandbox
 	$(PLAIN_GO) test $(FLAGS) -vet=off -timeout 30m $(ALONE)
 endif
