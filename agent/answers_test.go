@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
+	"iter"
 	"strings"
 	"testing"
 
@@ -129,11 +131,13 @@ func TestTextAroundCalls(t *testing.T) {
 // model is asked once. A person who asks how to call reads it.
 func TestObjectsBehindWordsInATurn(t *testing.T) {
 	const object = `{"tool": "echo", "text": "x"}`
+	const file = "\n\nThe file says how to call a tool: its format is JSON."
 	for _, c := range []struct {
 		question, reply string
 		called          int
 		shown           string
 	}{
+		{"go" + file, "正在为您搜索 " + object, 1, "正在为您搜索 \n\ndone"},
 		{"go", "正在为您搜索 " + object, 1, "正在为您搜索 \n\ndone"},
 		{"go", "好的，" + object, 1, "好的，\n\ndone"},
 		{"go", "Should I run " + object, 0, "Should I run \n\ndone"},
@@ -143,7 +147,8 @@ func TestObjectsBehindWordsInATurn(t *testing.T) {
 	} {
 		b := newBox().says("echo", "42")
 		m := replay.New(replay.Text(c.reply), replay.Text("done"))
-		turn, ev := must(t, config(), m, b, nil, c.question)
+		typed := config(func(cfg *agent.Config) { cfg.Typed = agent.Span{To: len(strings.TrimSuffix(c.question, file))} })
+		turn, ev := must(t, typed, m, b, nil, c.question)
 		if len(b.called()) != c.called || ev.text() != c.shown || strings.Contains(turn.Answer, "echo") && c.question == "go" {
 			t.Errorf("%s: called %v, shown %q, answer %q", c.reply, b.called(), ev.text(), turn.Answer)
 		}
@@ -191,5 +196,38 @@ func TestUnknownToolsAreToldNames(t *testing.T) {
 		if turn.Answer != "done" {
 			t.Errorf("%s: answer %q", mode, turn.Answer)
 		}
+	}
+}
+
+// A sequence is a model whose reply is these pieces, and then "ok".
+type sequence struct {
+	pieces []agent.Delta
+	asked  bool
+}
+
+// Generate implements agent.Model.
+func (s *sequence) Generate(context.Context, agent.Request) iter.Seq2[agent.Delta, error] {
+	return func(yield func(agent.Delta, error) bool) {
+		pieces := s.pieces
+		if s.asked {
+			pieces = []agent.Delta{{Text: "ok", Finish: agent.FinishStop}}
+		}
+		s.asked = true
+		for _, p := range pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Text after a native call is text, too, whatever it holds.
+func TestTextAfterANativeCall(t *testing.T) {
+	const text = `<tool_call>{"name":"echo","arguments":{"text":"2"}}</tool_call>`
+	b := newBox().says("echo", "42")
+	m := &sequence{pieces: []agent.Delta{{Text: "I call."}, {Call: &tool.Call{ID: "a", Tool: "echo", Args: json.RawMessage(`{"text":"1"}`)}}, {Text: text}, {Finish: agent.FinishCalls}}}
+	turn, ev := must(t, config(func(c *agent.Config) { c.Mode = agent.ModeNative }), m, b, nil, "go")
+	if want := "I call.\n\n" + text; len(b.called()) != 1 || turn.Messages[1].Text != want || ev.text() != want+"\n\nok" {
+		t.Errorf("called %v, stored %q, shown %q", b.called(), turn.Messages[1].Text, ev.text())
 	}
 }

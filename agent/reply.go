@@ -157,8 +157,22 @@ func (r *run) parser(p *reply) parse.Parser {
 	return r.kit.Recogniser().Read(parse.Reading{
 		StartInThought: r.info.StartInThought && p.reasoning.Len() == 0,
 		Marked:         r.mode == ModeNative,
-		Shown:          parse.AsksForCall(r.msgs[r.memory.question].Text),
+		Shown:          r.asksForCall(),
 	})
+}
+
+// maxAsked is how long a question may be that nobody typed, in bytes, to be read for what
+// it asks.
+const maxAsked = 4000
+
+// asksForCall reports whether the person asked how a call is written. What is attached to
+// a question does not ask.
+func (r *run) asksForCall() bool {
+	m := r.msgs[r.memory.question]
+	if _, typed, _ := m.Typed.Cut(m.Text); typed != "" {
+		return parse.AsksForCall(typed)
+	}
+	return len(m.Text) <= maxAsked && parse.AsksForCall(m.Text)
 }
 
 // consume adds the parser's events. It returns false if the rest of the reply is to
