@@ -25,7 +25,7 @@ var apart = map[string]string{
 	"weir doctor": "checks what the flags name", "weir paths": "prints what the flags name", "weir version": "knows no configuration",
 	"weir config show": "reads the file of --config", "weir config validate": "reads the file of --config", "weir config trust": "trusts the file of --config",
 	"weir parse": "reads the flags itself", "weir cut": "reads the flags itself", "weir mcp config": "writes the flags into the client's file",
-	"weir model list": "reads the file of --config", "weir model use": "writes the file of --config", "weir model test": "reads the file of --config",
+	"weir model list": "reads the file of --config", "weir model use": "writes the file of --config", "weir model test": "reads the file of --config", "weir model eval": "reads the file of --config",
 	"weir model remove": "writes the file of --config", "weir stop": "stops the daemon that the others need",
 	"weir plugin new": "makes a folder", "weir script check": "reads a file and runs nothing", "weir plugin build": "works on a folder", "weir plugin validate": "works on a folder", "weir plugin test": "works on a folder",
 	"weir plugin dev": "works on a folder", "weir plugin bench": "works on a folder", "weir plugin pack": "works on a folder",

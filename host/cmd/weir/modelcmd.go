@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/agent/model/eval"
 	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/modelcmd"
@@ -17,7 +18,7 @@ func modelCmd(c *cli) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the configured models, and servers and keys that were found", Args: argCount(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.models().List(cmd.Context()) },
-	}, modelUseCmd(c), modelTestCmd(c), &cobra.Command{
+	}, modelUseCmd(c), modelTestCmd(c), modelEvalCmd(c), &cobra.Command{
 		Use: "remove NAME", SuggestFor: []string{"rm", "delete"}, Short: "Remove a configured model from tools.toml", Args: argCount(1, 1, "one model"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.models().Remove(cmd.Context(), args[0]) },
 	})
@@ -65,5 +66,30 @@ func modelTestCmd(c *cli) *cobra.Command {
 	}
 	cmd.Flags().DurationVar(&o.Bound, "timeout", provider.DefaultStepBound, "the most `TIME` of one step; 0: 1m; negative: no bound")
 	cmd.Flags().BoolVar(&all, "all", false, "test every configured model")
+	return cmd
+}
+
+func modelEvalCmd(c *cli) *cobra.Command {
+	var o eval.Options
+	cmd := &cobra.Command{
+		Use: "eval [NAME]", Short: "Ask a model twenty questions with known calls, and say how it should call tools", Args: argCount(0, 1, "one model"),
+		Long: "Put twenty questions with known calls to a model, in each mode in which it can call tools: by the provider's own tool\n" +
+			"calling, and by text. Prints for each mode how many were right, wrong, and had a malformed call, the tokens and the mean\n" +
+			"seconds of a question, and which mode to set. The tools have fixed answers: nothing runs, nothing is stored. Says first\n" +
+			"how many tokens it will take. Ctrl-C ends it and prints what there is. Without NAME: the default profile's model.\n" +
+			"Exits with 3 if the model does not answer, or is wrong as often as right.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return c.models().Eval(cmd.Context(), name, o)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&o.Time, "timeout", eval.DefaultTime, "the most `TIME` of all questions; 0: 10m")
+	f.DurationVar(&o.Bound, "question-timeout", eval.DefaultBound, "the most `TIME` of one question; 0: 2m")
+	f.IntVar(&o.Tokens, "tokens", 0, "the most `TOKENS` of all questions; 0: four times the estimate")
+	f.IntVar(&o.Parallel, "parallel", eval.DefaultParallel, "how `MANY` questions are asked at the same time; 1 measures the time of one; 0: 4")
 	return cmd
 }

@@ -57,10 +57,7 @@ func (c *Commands) Test(ctx context.Context, names []string, all bool, o provide
 	models := make([]agent.Model, len(names))
 	show := &testLog{Commands: c, models: make([]testedModel, len(names))}
 	for i, name := range names {
-		m, ok := s.Models[name]
-		if name == daemon.DemoModel && !ok {
-			m, ok = config.ModelSettings{Provider: daemon.DemoModel}, true
-		}
+		m, ok := modelNamed(s, name)
 		if !ok {
 			return unknownModel(name, s)
 		}
@@ -89,6 +86,15 @@ func (c *Commands) Test(ctx context.Context, names []string, all bool, o provide
 		return err
 	}
 	return c.tellTested(out)
+}
+
+// modelNamed returns the settings of a model; false: there is none of that name.
+func modelNamed(s config.Settings, name string) (config.ModelSettings, bool) {
+	m, ok := s.Models[name]
+	if name == daemon.DemoModel && !ok {
+		return config.ModelSettings{Provider: daemon.DemoModel}, true
+	}
+	return m, ok
 }
 
 // A testLog prints the steps of tests that run at the same time, each when it ends and
