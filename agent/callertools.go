@@ -88,6 +88,14 @@ func (r *run) reopen(history []Message) {
 		question = history[r.memory.question].Text
 	}
 	r.setUp(history, r.memory.question, question)
+	if n := len(history); n > 0 {
+		for _, m := range slices.Backward(history[r.memory.question:]) {
+			if m.Role == RoleAssistant {
+				r.goOnWith(m.Model)
+				break
+			}
+		}
+	}
 	r.emitStart()
 }
 

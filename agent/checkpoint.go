@@ -31,6 +31,8 @@ type Checkpoint struct {
 
 // Rest is the part of a Checkpoint that concerns this package alone.
 type Rest struct {
+	Model          string            `json:"model,omitempty"`  // that answers; empty: the Loop's own
+	Before         []ModelUsage      `json:"before,omitempty"` // of the models before it
 	Mode           Mode              `json:"mode"`
 	Elapsed        time.Duration     `json:"elapsed"` // without waits for a person
 	Tokens         int               `json:"tokens"`
@@ -57,7 +59,7 @@ func (r *run) checkpoint() error {
 	}
 	b, p := &r.budget, r.round.reply
 	c := Checkpoint{From: r.memory.saved - r.memory.question, Added: slices.Clone(r.msgs[r.memory.saved:]), Confirm: p.confirm, Usage: b.usage, Rest: Rest{
-		Mode: r.mode, Elapsed: time.Since(b.began) - b.clock.waited(), Tokens: b.tokens, Stats: b.stats, SameCalls: maps.Clone(b.sameCalls), NativeFailures: b.nativeFailures,
+		Model: r.answering.name, Before: slices.Clone(r.answering.before), Mode: r.mode, Elapsed: time.Since(b.began) - b.clock.waited(), Tokens: b.tokens, Stats: b.stats, SameCalls: maps.Clone(b.sameCalls), NativeFailures: b.nativeFailures,
 		Thrashing: maps.Clone(r.memory.thrashing), LastID: r.ids.last, Malformed: p.malformed, PlanOpen: r.plan.open, Plan: r.plan.steps, Done: r.plan.done,
 		Called: r.choice.called, Asked: r.choice.sent, NoChoice: r.choice.refused, Final: r.ending.final, Insisted: r.ending.insisted,
 	}}
@@ -123,6 +125,8 @@ func (r *run) goOn(history []Message, steps []Checkpoint, lost func(tool.Call) *
 	r.msgs[r.memory.question].At = history[question].At
 	last := steps[len(steps)-1]
 	rest, begun := last.Rest, r.msgs
+	r.goOnWith(rest.Model)
+	r.answering.before = rest.Before
 	if r.mode != rest.Mode {
 		r.mode = rest.Mode
 		r.writeSystem()

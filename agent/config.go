@@ -159,6 +159,10 @@ type Config struct {
 	// Estimator counts tokens; sharing one between turns with the same model
 	// keeps what it learnt. nil: a fresh one.
 	Estimator *Estimator
+	// Fallback are the models that are asked, in order, if the Loop's own cannot answer: no
+	// connection, a failure of its server, a rate limit, a used up quota. One answers the rest
+	// of the turn, and none does once a piece of an answer has come.
+	Fallback []Alternative
 	// Tools keeps what turns make of their tools; sharing one between turns saves
 	// them most of their own work. nil: a fresh one.
 	Tools *ToolCache

@@ -163,6 +163,8 @@ func (p Parts) Total() int {
 type TurnEnd struct {
 	Reason Reason
 	Usage  Usage
+	// Before is the part of Usage that is of models which failed later, before any answer.
+	Before []ModelUsage
 	Rounds int
 	Calls  int
 	// ProducedChars is what the tools produced, ShownChars what the model saw,

@@ -33,7 +33,7 @@ type Faults struct {
 // question was asked now. history is that of Run, calls are Config.Preload, and
 // results what they return. It asks no model and runs no call.
 func (l *Loop) Fits(ctx context.Context, history []Message, question string, calls []tool.Call, results []tool.Result) []int {
-	r := &run{l: l, cfg: l.cfg, ctx: ctx}
+	r := &run{l: l, cfg: l.cfg, ctx: ctx, answering: answering{model: l.model}}
 	r.place(history, question, l.cfg.Typed)
 	calls = slices.Clone(calls)
 	for i := range calls {

@@ -52,7 +52,7 @@ func (l *Loop) turn(ctx context.Context, took time.Duration, open func(*run) pha
 	}
 	ctx, clock, end := newClock(ctx, left)
 	defer end()
-	r := &run{l: l, cfg: l.cfg, ctx: ctx, budget: budget{began: start, clock: clock, sameCalls: map[string]int{}}}
+	r := &run{l: l, cfg: l.cfg, ctx: ctx, answering: answering{model: l.model, next: l.cfg.Fallback}, budget: budget{began: start, clock: clock, sameCalls: map[string]int{}}}
 	err := r.run(open(r))
 	return r.finish(err)
 }
@@ -155,6 +155,9 @@ func (r *run) cost(sent int) int {
 	p := r.round.reply
 	if u := p.usage; u.Prompt+u.Completion > 0 {
 		return u.Prompt + u.Completion
+	}
+	if p.err != nil && p.first == 0 { // no provider counts a request that it did not answer
+		return 0
 	}
 	said := p.text.String() + p.reasoning.String()
 	for _, c := range p.calls {
@@ -262,7 +265,7 @@ func (r *run) accept(text string) phase {
 // assistant is the model's last reply as a message.
 func (r *run) assistant(text string) Message {
 	return Message{Role: RoleAssistant, Text: text, Reasoning: r.round.reply.reasoning.String(), Turn: r.turn,
-		Model: r.info.Name, Locale: r.locale, At: r.cfg.Now()}
+		Model: r.modelName(), Locale: r.locale, At: r.cfg.Now()}
 }
 
 // handleError handles an error of the model. After some errors the model is asked in
@@ -280,6 +283,9 @@ func (r *run) handleError(err error) (phase, error) {
 			return phaseAsk, nil
 		}
 	}
+	if r.fallBack(err) {
+		return phaseAsk, nil
+	}
 	r.flushText(p)
 	r.ending.answer = p.text.String()
 	if m := r.assistant(r.ending.answer); r.ending.answer != "" || len(p.calls) > 0 {
@@ -291,7 +297,7 @@ func (r *run) handleError(err error) (phase, error) {
 	if IsModelCode(err, ModelWindow) {
 		r.ending.reason = ReasonWindow
 	}
-	return phaseEnd, r.explainRefusal(err)
+	return phaseEnd, r.allFailed(r.explainRefusal(err))
 }
 
 // mayCorrect counts a correction and reports whether it is allowed.
@@ -330,7 +336,7 @@ func (r *run) finish(err error) (Turn, error) {
 		r.emit(folded)
 	}
 	r.budget.stats.Elapsed = time.Since(r.budget.began)
-	r.emit(TurnEnd{Reason: r.ending.reason, Usage: r.budget.usage, Rounds: r.budget.stats.Rounds, Calls: r.budget.stats.Calls,
+	r.emit(TurnEnd{Reason: r.ending.reason, Usage: r.budget.usage, Before: r.answering.before, Rounds: r.budget.stats.Rounds, Calls: r.budget.stats.Calls,
 		ProducedChars: r.budget.stats.ProducedChars, ShownChars: r.budget.stats.ShownChars, KeptChars: r.budget.stats.KeptChars, Elapsed: r.budget.stats.Elapsed, Faults: r.budget.stats.Faults})
 	return Turn{Messages: r.msgs, From: min(r.memory.history, from), Answer: r.ending.answer, Reasoning: r.reasoning(),
 		Reason: r.ending.reason, Pending: r.round.pending, Usage: r.budget.usage, Stats: r.budget.stats}, err

@@ -68,8 +68,8 @@ func (s Span) Cut(text string) (before, part, after string) {
 }
 
 // A Remark is one event of a turn that people see when they open the conversation
-// again: a malformed call, a plan, earlier results that the question is about, or
-// another way of calling tools.
+// again: a malformed call, a plan, earlier results that the question is about, another
+// way of calling tools, or another model.
 type Remark struct {
 	Malformed parse.Reason `json:"malformed,omitempty"`
 	Plan      []string     `json:"plan,omitempty"`
@@ -77,6 +77,9 @@ type Remark struct {
 	Loaded    bool         `json:"loaded,omitempty"`   // the best of them was loaded
 	From      Mode         `json:"from,omitempty"`
 	To        Mode         `json:"to,omitempty"`
+	// Failing could not answer, and Answering did instead; both are models.
+	Failing   string `json:"failing,omitempty"`
+	Answering string `json:"answering,omitempty"`
 	// Failed says in each language why the turn ended without an answer, and what to do.
 	Failed map[tool.Locale]Failure `json:"failed,omitempty"`
 }
@@ -98,6 +101,8 @@ func remark(e Event) (Remark, bool) {
 		return Remark{Recalled: len(e.UUIDs), Loaded: e.Preloaded}, len(e.UUIDs) > 0
 	case ModeSwitched:
 		return Remark{From: e.From, To: e.To}, true
+	case ModelSwitched:
+		return Remark{Failing: e.From, Answering: e.To}, true
 	}
 	return Remark{}, false
 }

@@ -185,6 +185,11 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite, u.Estimated || v.Estimated}
 }
 
+// Without returns a usage without a part of it.
+func (u Usage) Without(v Usage) Usage {
+	return Usage{u.Prompt - v.Prompt, u.Completion - v.Completion, u.CachedPrompt - v.CachedPrompt, u.CacheWrite - v.CacheWrite, u.Estimated}
+}
+
 // ModelCode is the kind of a ModelError.
 type ModelCode string
 

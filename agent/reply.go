@@ -84,13 +84,16 @@ func (r *run) stream(req Request) *reply {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	ctx = OnRepeat(ctx, func(err error, wait time.Duration) { r.emit(ModelRepeated{Err: err, Wait: wait}) })
+	if r.mayFallBack() {
+		ctx = WithAlternative(ctx)
+	}
 	p := &reply{held: r.withholdsText()}
 	defer r.endAfter(p)
 	r.shown.apart = true
 	var parser parse.Parser
 	read, size := 0, 0 // bytes of text, of everything
 	began := time.Now()
-	for d, err := range r.l.model.Generate(ctx, req) {
+	for d, err := range r.answering.model.Generate(ctx, req) {
 		if err != nil {
 			p.err = err
 			break

@@ -24,6 +24,21 @@ func Repeating(ctx context.Context, err error, wait time.Duration) {
 	}
 }
 
+// alternativeKey is the key that WithAlternative sets.
+type alternativeKey struct{}
+
+// WithAlternative returns a context that says that another model answers if this one
+// cannot: it need not be asked again as patiently.
+func WithAlternative(ctx context.Context) context.Context {
+	return context.WithValue(ctx, alternativeKey{}, true)
+}
+
+// HasAlternative reports whether another model answers if this one cannot.
+func HasAlternative(ctx context.Context) bool {
+	has, _ := ctx.Value(alternativeKey{}).(bool)
+	return has
+}
+
 // patienceKey is the key of the times that OnePatience counts.
 type patienceKey struct{}
 

@@ -28,15 +28,16 @@ type run struct {
 	msgs []Message // the history and this turn
 	ids  callIDs
 
-	memory memory
-	round  round
-	budget budget
-	plan   plan
-	draft  draft
-	choice choiceState
-	ending ending
-	quotes quotes
-	shown  shown
+	answering answering
+	memory    memory
+	round     round
+	budget    budget
+	plan      plan
+	draft     draft
+	choice    choiceState
+	ending    ending
+	quotes    quotes
+	shown     shown
 
 	highlights map[string]*limit.Highlights // by tool
 }
@@ -136,7 +137,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 			r.msgs[i].Sealed = nil
 		}
 	}
-	r.setup = r.l.setUp(r.ctx, history[:end], question)
+	r.setup = r.decide(history[:end], question)
 	r.ids.used = usedIDs(history)
 	r.memory.first = end
 	if r.cfg.EnableMemory {
@@ -146,11 +147,15 @@ func (r *run) setUp(history []Message, end int, question string) {
 
 func (r *run) emitStart() {
 	defer r.emitTools()
-	r.emit(TurnStart{Turn: r.turn, Model: r.info.Name, Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale, Tools: len(r.specs), SystemChars: r.systemChars})
+	r.emit(TurnStart{Turn: r.turn, Model: r.modelName(), Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale, Tools: len(r.specs), SystemChars: r.systemChars})
 }
 
 // emit reports an event, and notes it at the last message if people see it there.
 func (r *run) emit(e Event) {
+	switch e.(type) {
+	case TextDelta, ReasoningDelta:
+		r.answering.told = true
+	}
 	if said, ok := remark(e); ok {
 		last := &r.msgs[len(r.msgs)-1]
 		last.Remarks = append(slices.Clip(last.Remarks), said)

@@ -35,44 +35,45 @@ type setup struct {
 	written     []prompt.ToolEntry
 }
 
-func (l *Loop) setUp(ctx context.Context, history []Message, question string) setup {
-	s := setup{box: l.tools, locale: l.cfg.Locale, tools: l.cfg.Tools}
+// decide returns the setup of a turn whose question follows history.
+func (r *run) decide(history []Message, question string) setup {
+	s := setup{box: r.l.tools, locale: r.cfg.Locale, tools: r.cfg.Tools}
 	if s.locale == "" {
 		s.locale = DetectLocale(question)
 	}
 	s.prompt = prompt.Input{Locale: s.locale, First: question}
-	s.keepPrompt(history, l.cfg.Locale)
-	s.info, s.mode = l.capabilities(ctx)
+	s.keepPrompt(history, r.cfg.Locale)
+	s.info, s.mode = capabilities(r.ctx, r.answering.model, r.cfg)
 	switch {
-	case l.cfg.Window > 0:
-		s.window = l.cfg.Window
-	case l.cfg.Window == 0:
+	case r.cfg.Window > 0:
+		s.window = r.cfg.Window
+	case r.cfg.Window == 0:
 		s.window = max(0, s.info.Window)
 	}
-	s.reserve = l.cfg.AnswerReserve
+	s.reserve = r.cfg.AnswerReserve
 	if s.reserve <= 0 {
 		s.reserve = DefaultAnswerReserve
 		if s.window > 0 {
 			s.reserve = min(s.reserve, s.window/4)
 		}
 	}
-	s.limit, s.why = limit.Agent(l.cfg.MaxToolResultLength, s.window)
-	if l.cfg.EnableToolCalling && l.cfg.MaxToolCalls > 0 {
+	s.limit, s.why = limit.Agent(r.cfg.MaxToolResultLength, s.window)
+	if r.cfg.EnableToolCalling && r.cfg.MaxToolCalls > 0 {
 		described := s.box
 		if in, ok := s.box.(Localiser); ok { // results are in the question's language, tools in the prompt's
 			s.box, described = in.In(s.locale), in.In(s.prompt.Locale)
 		}
 		s.specs = described.Tools()
 	}
-	if len(l.cfg.Caller) > 0 { // which come with the question, and go with it
-		s.specs, s.tools = slices.Concat(s.specs, l.cfg.Caller), new(ToolCache)
+	if len(r.cfg.Caller) > 0 { // which come with the question, and go with it
+		s.specs, s.tools = slices.Concat(s.specs, r.cfg.Caller), new(ToolCache)
 	}
-	if c := l.cfg.Choice; c.Must && c.Tool != "" {
+	if c := r.cfg.Choice; c.Must && c.Tool != "" {
 		s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(t tool.Spec) bool { return t.Name != c.Tool })
 	}
-	s.prompt.Tools, s.prompt.Budget, s.prompt.Extra = s.specs, l.cfg.ToolsChars, l.cfg.SystemExtra
-	s.prompt.Across, s.prompt.Today = l.cfg.Across, l.cfg.Now()
-	if f := l.cfg.Format; f != nil {
+	s.prompt.Tools, s.prompt.Budget, s.prompt.Extra = s.specs, r.cfg.ToolsChars, r.cfg.SystemExtra
+	s.prompt.Across, s.prompt.Today = r.cfg.Across, r.cfg.Now()
+	if f := r.cfg.Format; f != nil {
 		s.prompt.Json, s.prompt.Schema = true, f.Schema
 	}
 	if s.prompt.Budget == 0 {
@@ -82,7 +83,7 @@ func (l *Loop) setUp(ctx context.Context, history []Message, question string) se
 		}
 	}
 	if f := s.finder(); f != nil {
-		s.prompt.Finding = &prompt.Finding{Pinned: l.cfg.PinnedTools, Source: f.Source}
+		s.prompt.Finding = &prompt.Finding{Pinned: r.cfg.PinnedTools, Source: f.Source}
 	}
 	s.writeSystem()
 	return s
@@ -139,15 +140,15 @@ func (s *setup) nativeTools() prompt.Native { return s.native.Native(s.prompt.Lo
 
 // capabilities describes the model. A model without a description is used in prompt
 // mode, with an unknown window.
-func (l *Loop) capabilities(ctx context.Context) (ModelInfo, Mode) {
+func capabilities(ctx context.Context, m Model, cfg Config) (ModelInfo, Mode) {
 	var info ModelInfo
-	if d, ok := As[Describer](l.model); ok {
+	if d, ok := As[Describer](m); ok {
 		info, _ = d.Describe(ctx) // what is known, whatever the server said
 	}
-	mode := l.cfg.Mode
+	mode := cfg.Mode
 	if mode == ModeAuto {
 		mode = ModePrompt
-		if works := cmp.Or(info.NativeTools, l.cfg.NativeTools); works != nil && *works {
+		if works := cmp.Or(info.NativeTools, cfg.NativeTools); works != nil && *works {
 			mode = ModeNative
 		}
 	}

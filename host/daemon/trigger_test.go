@@ -67,10 +67,10 @@ func TestTriggerWholeWay(t *testing.T) {
 		}
 	}
 	want := []string{
-		fmt.Sprintf("2 user What do: [{Malformed: Plan:[] Recalled:1 Loaded:%v From: To: Failed:map[]}]", got.Loaded),
+		fmt.Sprintf("2 user What do: [{Malformed: Plan:[] Recalled:1 Loaded:%v From: To: Failing: Answering: Failed:map[]}]", got.Loaded),
 		"3 assistant : []",
-		"3 note 请执行计划。每: [{Malformed: Plan:[Look Tell] Recalled:0 Loaded:false From: To: Failed:map[]}]",
-		"3 assistant I look.: [{Malformed:bad_json Plan:[] Recalled:0 Loaded:false From: To: Failed:map[]}]",
+		"3 note 请执行计划。每: [{Malformed: Plan:[Look Tell] Recalled:0 Loaded:false From: To: Failing: Answering: Failed:map[]}]",
+		"3 assistant I look.: [{Malformed:bad_json Plan:[] Recalled:0 Loaded:false From: To: Failing: Answering: Failed:map[]}]",
 	}
 	if !reflect.DeepEqual(seen, want) {
 		t.Errorf("seen again:\n%s\nwant:\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))

@@ -25,6 +25,7 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // profiled is a daemon over HTTP whose profiles are those of a tools.toml, and
@@ -328,6 +329,19 @@ func TestProfiles(t *testing.T) {
 				p := with("[agent]\nenable_reflection = "+on+"\n", inTurn(sum(1), replay.Text("draft"), replay.Text("checked")))
 				if got := p.ask("hi"); got.end.Answer != want {
 					t.Errorf("%s answers %q", on, got.end.Answer)
+				}
+			}
+		},
+		"fallback": func(t *testing.T) {
+			for list, want := range map[string]string{"": "", `fallback = ["other"]`: "other"} {
+				p := with("[agent]\n"+list+"\n", func(n int, _ agent.Request) replay.Reply {
+					if n == 0 {
+						return replay.Reply{Err: agent.NewModelError(agent.ModelOverloaded, "demo", tool.Textf("busy"), tool.Text{})}
+					}
+					return replay.Text("ok")
+				})
+				if got := p.asking(api.Ask{Message: "hi"}); want != "" && (got.end.Model != want || got.end.Answer != "ok") || want == "" && got.end.Answer != "" {
+					t.Errorf("%q: %q of %s", list, got.end.Answer, got.end.Model)
 				}
 			}
 		},

@@ -109,8 +109,8 @@ type Fit struct {
 
 // Spent is a part of a turn's usage that is not a reply of the turn's own model.
 type Spent struct {
-	// For is the purpose: summary, of results; or embeddings, vectors for
-	// [archive] trigger.
+	// For is the purpose: summary, of results; embeddings, vectors for [archive] trigger; or
+	// replies, of a model that failed before it had answered.
 	For   string      `json:"for"`
 	Model string      `json:"model"`
 	Usage agent.Usage `json:"usage"`
@@ -120,6 +120,7 @@ type Spent struct {
 // A ChatEnd closes the stream with the sums of the turn.
 type ChatEnd struct {
 	Conversation string       `json:"conversation_id"`
+	Model        string       `json:"model"` // that answered
 	Reason       agent.Reason `json:"reason"`
 	Answer       string       `json:"answer"`
 	Reasoning    string       `json:"reasoning,omitempty"`

@@ -25,6 +25,9 @@ const (
 	EventMalformed = "tool_call.malformed"
 	EventMode      = "mode.switched"
 	EventRepeated  = "model.repeated" // the provider failed and weir will ask it again
+	EventSwitched  = "model.switched" // another model answers, since the one before failed
+	EventPassed    = "model.passed"   // a fallback is not asked
+	EventProbing   = "model.probing"  // the model is asked whether it can call tools; may come before chat.start
 	EventFolded    = "context.folded"
 	EventRecalled  = "context.recalled"
 	EventPlan      = "plan"
@@ -51,6 +54,9 @@ func EventData() map[string]any {
 		EventMalformed:   ToolCallMalformed{},
 		EventMode:        ModeSwitched{},
 		EventRepeated:    ModelRepeated{},
+		EventSwitched:    ModelSwitched{},
+		EventPassed:      ModelPassed{},
+		EventProbing:     ModelProbing{},
 		EventFolded:      Folded{},
 		EventRecalled:    Recalled{},
 		EventPlan:        Plan{},
@@ -218,6 +224,32 @@ type ModelRepeated struct {
 	Code    string    `json:"code"`
 	Message tool.Text `json:"message"`
 	Wait    int64     `json:"wait_ms"` // until then
+}
+
+// ModelSwitched says that another model answers the rest of the turn, since the one before
+// failed and nothing of an answer had come. The fields after Message take the place of those of chat.start.
+type ModelSwitched struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Code and Message say how From failed.
+	Code      string     `json:"code"`
+	Message   tool.Text  `json:"message"`
+	Mode      agent.Mode `json:"mode"`
+	Simulated bool       `json:"simulated"`
+	Window    int        `json:"window"` // tokens; 0: unknown
+	Limit     int        `json:"limit"`  // characters of one result
+	Why       string     `json:"why"`
+}
+
+// ModelPassed says that a fallback is not asked, and why.
+type ModelPassed struct {
+	Model   string    `json:"model"`
+	Message tool.Text `json:"message"`
+}
+
+// ModelProbing says that a model is asked, once, whether it can call tools.
+type ModelProbing struct {
+	Model string `json:"model"`
 }
 
 // A Plan contains the steps that the model set for itself.

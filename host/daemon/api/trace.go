@@ -15,7 +15,7 @@ type TraceHead struct {
 	Conversation string       `json:"conversation_id"`
 	Turn         int          `json:"turn"`
 	Question     string       `json:"question"` // its first line, at most 200 characters
-	Model        string       `json:"model"`
+	Model        string       `json:"model"`    // that answered
 	Profile      string       `json:"profile"`
 	Mode         agent.Mode   `json:"mode"` // at the end
 	Simulated    bool         `json:"simulated,omitempty"`
@@ -44,6 +44,10 @@ type Trace struct {
 	Tools  []agent.ToolCost    `json:"tools,omitempty"`
 	Limits []plugin.LimitGroup `json:"limits,omitempty"`
 	Rounds []TraceRound        `json:"rounds"`
+	// Switched are the changes to another model, since the one before failed, and Passed the
+	// fallbacks that were not asked.
+	Switched []ModelSwitched `json:"switched,omitempty"`
+	Passed   []ModelPassed   `json:"passed,omitempty"`
 	// Suggested are tools that the question's words have found, best first; absent: none,
 	// or every tool is in the prompt.
 	Suggested []string `json:"suggested,omitempty"`
@@ -56,7 +60,8 @@ type Trace struct {
 // A TraceRound is one request to the model with the calls of its reply. Round 0
 // has no request: it contains the calls before the first request.
 type TraceRound struct {
-	Round int `json:"round"`
+	Round int    `json:"round"`
+	Model string `json:"model,omitempty"` // that was asked
 	// AtMS is when the request began, in milliseconds after the turn. Its calls run when
 	// its reply has ended, at AtMS + ElapsedMS.
 	AtMS      int64       `json:"at_ms"`

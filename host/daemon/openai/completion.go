@@ -80,6 +80,7 @@ type CompletionNote struct {
 // it becomes an answer with a status.
 type completion struct {
 	id, model     string
+	asked         string // the configured model that the request is for
 	created       int64
 	stream, usage bool
 	w             http.ResponseWriter
@@ -129,8 +130,14 @@ func (c *completion) observe(name string, data any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case name == api.EventStart && c.s == nil:
-		c.w.Header().Set("X-Weir-Conversation", data.(api.ChatStart).Conversation)
+	case name == api.EventStart:
+		start := data.(api.ChatStart)
+		if c.s == nil {
+			c.w.Header().Set("X-Weir-Conversation", start.Conversation)
+		}
+		c.answers(start.Model)
+	case name == api.EventSwitched:
+		c.answers(data.(api.ModelSwitched).To)
 	case !c.stream && name == api.EventText:
 		c.said.WriteString(data.(*api.TextPiece).Text)
 	case !c.stream && name == api.EventMissed: // the text so far, from another daemon
@@ -143,6 +150,13 @@ func (c *completion) observe(name string, data any) {
 	case name == api.EventThought:
 		c.open()
 		c.piece(CompletionMessage{Reasoning: data.(*api.TextPiece).Text}, "")
+	}
+}
+
+// answers names the model that answers, if it is not the one that was asked for.
+func (c *completion) answers(model string) {
+	if model != c.asked {
+		c.model = model
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
 		w: w, gone: cancel, locale: l, json: q.Options.Format != nil,
 	}
-	c.model = cmp.Or(c.model, q.Model)
+	c.model, c.asked = cmp.Or(c.model, q.Model), q.Model
 	defer c.keepAlive(s.cfg.Heartbeat())()
 	return c.finish(s.cfg.Backend.Ask(ctx, principal, q, history, c.observe))
 }

@@ -14,6 +14,8 @@ type Model struct {
 	Server string
 	// Price is the price of its tokens; zero: unknown, and no cost is reported.
 	Price agent.Price
+	// Fallback are the models that answer, in order, if this one cannot: see Chain.
+	Fallback []string
 	// Estimator learns how the model counts tokens, over all its turns. nil: the Setup
 	// makes one.
 	Estimator *agent.Estimator
@@ -22,7 +24,8 @@ type Model struct {
 	NativeTools *bool
 	// Native finds out whether the model's own tool calling works, once, before
 	// the first turn that leaves the mode open; known is false when it could
-	// not. nil: what the model says of itself decides.
+	// not. It calls Probing if it asks the model itself. nil: what the model says of itself
+	// decides.
 	Native func(context.Context) (works, known bool)
 
 	// Scripts reports whether a test has seen that it writes scripts; nil: none has.
@@ -34,7 +37,10 @@ type Model struct {
 type Profile struct {
 	// Model names one of the configured models.
 	Model string
-	Agent agent.Config
+	// Fallback are the models that answer, in order, if Model cannot, in place of those of
+	// Model itself; nil: those.
+	Fallback []string
+	Agent    agent.Config
 	// Allow lists the tools the profile sees, nil: all; Deny wins over it.
 	Allow, Deny []string
 }
@@ -57,6 +63,22 @@ func (m Model) Mode(ctx context.Context, prof agent.Config) (mode agent.Mode, na
 		return prof.Mode, &works
 	}
 	return prof.Mode, nil
+}
+
+// probingKey is the key of the function that OnProbe sets.
+type probingKey struct{}
+
+// OnProbe returns a context with which f is called if Native asks the model itself, which may
+// take long.
+func OnProbe(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, probingKey{}, f)
+}
+
+// Probing is called by Native from the goroutine of its caller.
+func Probing(ctx context.Context) {
+	if f, ok := ctx.Value(probingKey{}).(func()); ok {
+		f()
+	}
 }
 
 // WritesScripts reports whether the model is known to write scripts.

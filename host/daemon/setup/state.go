@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A View is what of a State is there for one principal.
@@ -39,8 +40,16 @@ func (c Config) ready() (*State, error) {
 			return nil, api.Problemf(http.StatusInternalServerError, "config", "add [models."+m+"] to tools.toml, or name another",
 				"the profile %s wants the model %q, which is not configured", name, m)
 		}
+		if err := c.checkFallback(tool.Textf("the profile %s", name), c.Profiles[name].Fallback); err != nil {
+			return nil, err
+		}
 		if err := c.Profiles[name].Agent.Validate(); err != nil {
 			return nil, api.Problemf(http.StatusInternalServerError, "config", "correct it in tools.toml", "the profile %s: %s", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		if err := c.checkFallback(tool.Textf("the model %s", name), c.Models[name].Fallback); err != nil {
+			return nil, err
 		}
 	}
 	out := &State{Config: c, tokens: map[[sha256.Size]byte]string{}}
@@ -73,6 +82,16 @@ func withEstimators(models map[string]Model) map[string]Model {
 		out[name] = m
 	}
 	return out
+}
+
+// checkFallback returns an error if a list names a model that is not configured.
+func (c Config) checkFallback(whose tool.Text, list []string) error {
+	for _, name := range list {
+		if c.Models[name].Model == nil {
+			return api.Problemf(http.StatusInternalServerError, "config", "correct it in tools.toml", "%s has the fallback %q, which is not configured", whose, name)
+		}
+	}
+	return nil
 }
 
 // Check returns an error if c cannot be in force.

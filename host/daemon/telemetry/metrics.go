@@ -94,7 +94,7 @@ func NewMetrics(cfg MetricsConfig) *Metrics {
 		tokens:      counters("tokens_total", "Tokens as providers count them, by kind: prompt, completion or embedding.", "model", "kind"),
 		cacheTokens: counters("prompt_cache_tokens_total", "Those of the prompt tokens that the provider's cache served (read) or was charged for (write).", "model", "kind"),
 		costs:       counters("cost_total", "What tokens cost by the prices of tools.toml; models without a price are not among them.", "model", "currency"),
-		modelErrors: counters("model_errors_total", "Failures of providers: those after which they were asked again, and those that ended a turn.", "model", "code", "outcome"),
+		modelErrors: counters("model_errors_total", "Failures of providers: those after which they were asked again (repeated) or another model answered (switched), and those that ended a turn (failed).", "model", "code", "outcome"),
 		folds:       counter("folds_total", "Results that were folded into placeholders."),
 		faults:      counter("faults_total", "Folded results that a model loaded back."),
 		refaults:    counter("refaults_total", "Those of the faults whose result had been loaded before and had left again."),
@@ -167,7 +167,7 @@ func (m *Metrics) FoundCalled(rank int) { m.foundRanks.Observe(float64(rank)) }
 func (m *Metrics) Folded(e agent.Folded) { m.folds.Add(float64(len(e.UUIDs))) }
 
 // ModelFailed counts a failure of a provider. code is a problem's code, outcome
-// "repeated" or "failed".
+// "repeated", "switched" or "failed".
 func (m *Metrics) ModelFailed(model, code, outcome string) {
 	m.modelErrors.WithLabelValues(label(model), strings.TrimPrefix(code, "model_"), outcome).Inc()
 }

@@ -89,6 +89,15 @@ func (s *Turn) Observe(e agent.Event) {
 	}
 }
 
+// Ask makes another model the one that is asked from now on.
+func (s *Turn) Ask(p Peer) {
+	if s == nil {
+		return
+	}
+	s.info.Peer = p
+	s.root.SetAttributes(p.attributes(opInvokeAgent)...)
+}
+
 // StartCall starts the span of a tool's call. ran marks the end of the call; the span
 // itself stays open until Result, which knows how much of the result is shown.
 func (s *Turn) StartCall(ctx context.Context, c tool.Call) (_ context.Context, ran func()) {

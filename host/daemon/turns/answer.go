@@ -123,7 +123,8 @@ func (t *turn) begin(ctx context.Context, session *host.Session, before []agent.
 	session = session.Beginning(t.run.began).Remembering(func() []host.ShortResult { return shortResults(before) })
 	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
 	t.observers = t.newObservers(box)
-	loop, err := agent.New(t.prof.Agent, watched{t.metered(), t}, box, agent.ObserverFunc(t.observe))
+	t.prof.Agent.Mode, t.prof.Agent.NativeTools = t.modeOf(ctx, t.candidates.all[0])
+	loop, err := agent.New(t.prof.Agent, watched{t.metered(t.model), t}, box, agent.ObserverFunc(t.observe))
 	if err != nil {
 		t.spans.End(t.end, err)
 	}

@@ -109,8 +109,8 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 		p.Hint = tool.Textf("use one of: %s; a new one in tools.toml needs `weir reload`", strings.Join(slices.Sorted(maps.Keys(set.Models)), ", "))
 		return nil, p
 	}
+	own := prof.Agent
 	prof.Agent.Window, prof.Agent.Estimator, prof.Agent.Tools = m.Info.Window, m.Estimator, &s.tools
-	prof.Agent.Mode, prof.Agent.NativeTools = m.Mode(ctx, prof.Agent)
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
 	if ask.Options != nil {
 		ask.Options.apply(&prof.Agent)
@@ -123,6 +123,7 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	prof.Deny = slices.Concat(prof.Deny, ask.Without)
 	t := &turn{s: s, ask: ask, began: began, quota: set.User.OwnQuota(), model: m, prof: prof}
 	t.emit, t.format = oneAtATime(emit), map[string]string{}
+	t.choose(set, own)
 	t.title = Title(history, ask.Message)
 	if err = t.checkTools(); err != nil {
 		return nil, err

@@ -42,7 +42,8 @@ func (s *Service) Fits(ctx context.Context, principal string, ask api.Ask) (api.
 		results[i] = history.Loaded(t.prof.Agent.Locale, id, part, page)
 		out.Loads[i] = api.Fit{UUID: id, Chars: results[i].Shown.TotalChars}
 	}
-	loop, err := agent.New(t.prof.Agent, t.metered(), toolbox{Session: s.Host.Session(host.Principal(principal), t.scope.Conversation), allow: t.prof.Allow, deny: t.prof.Deny}, nil)
+	t.prof.Agent.Mode, t.prof.Agent.NativeTools = t.modeOf(ctx, t.candidates.all[0])
+	loop, err := agent.New(t.prof.Agent, t.metered(t.model), toolbox{Session: s.Host.Session(host.Principal(principal), t.scope.Conversation), allow: t.prof.Allow, deny: t.prof.Deny}, nil)
 	if err != nil {
 		return api.Fits{}, err
 	}

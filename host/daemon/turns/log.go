@@ -43,6 +43,10 @@ func (l Log) Observe(e agent.Event) {
 		if len(e.Without) > 0 {
 			l.Logger.Warn("the provider refuses tools; the turn goes on without them", "conversation", l.Conversation, "tools", e.Without, "why", e.Err.Error())
 		}
+	case agent.ModelSwitched:
+		l.Logger.Warn("another model answers", "from", e.From, "to", e.To, "mode", e.Mode, "window_tokens", e.Window, "limit_chars", e.Limit, "limit_by", e.Why.String(), "why", e.Err)
+	case agent.ModelPassed:
+		l.Logger.Warn("a fallback was passed over", "model", e.Model, "why", e.Why.String())
 	case agent.Recalled:
 		if e.Fallback != "" {
 			l.Logger.Warn("words were counted, for there were no vectors", "why", e.Fallback)

@@ -23,6 +23,8 @@ func (m Metrics) Observe(e agent.Event) {
 		m.Counters.ModeSwitched(e)
 	case agent.ModelRepeated:
 		m.Counters.ModelFailed(m.Model, api.AsProblem(e.Err).Code, "repeated")
+	case agent.ModelSwitched:
+		m.Counters.ModelFailed(e.From, api.AsProblem(e.Err).Code, "switched")
 	case agent.Folded:
 		m.Counters.Folded(e)
 	case agent.TurnEnd: // only the turn's own model; other models' usage is counted as theirs

@@ -15,10 +15,11 @@ func (t *turn) newObservers(box toolbox) Observers {
 		Conversation: conversation, Question: t.ask.Message, Model: model, Profile: t.ask.Profile,
 		Simulated: t.model.Info.Simulated, Now: t.s.Now, End: &t.end, Limits: box.limits,
 	}
-	spans, metrics := Spans{Turn: t.spans}, Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price}
-	log := Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end}
-	t.inner = Observers{spans, metrics, log, t.calls}
-	return Observers{t.trace, spans, NewSearches(t.s.Metrics), metrics, log, t.stream, t.calls}
+	spans := Spans{Turn: t.spans}
+	t.metrics = &Metrics{Counters: t.s.Metrics, Model: model, Price: t.model.Price}
+	t.log = &Log{Logger: t.s.Logger, Conversation: conversation, Model: model, End: &t.end}
+	t.inner = Observers{spans, t.metrics, t.log, t.calls}
+	return Observers{t.trace, spans, NewSearches(t.s.Metrics), t.metrics, t.log, t.stream, t.calls}
 }
 
 // observe sends an event to the observers. Pieces of a reply, of which there are many,
@@ -40,11 +41,20 @@ func (t *turn) observe(e agent.Event) {
 	case agent.TurnStart:
 		t.end.Conversation = t.scope.Conversation
 		t.prof.Agent.Locale = e.Locale
+		t.answers(t.candidate(e.Model)) // a turn that goes on may have another one already
+	case agent.ModelSwitched:
+		e.From = t.ask.Model
+		t.answers(t.candidate(e.To))
+		t.observers.Observe(e)
+		return
 	case agent.CallStart:
 		t.thought = false
 		t.format[e.Call.ID] = string(e.Format)
 	case agent.TurnEnd:
+		e = t.split(e)
 		t.sum(e)
+		t.observers.Observe(e)
+		return
 	}
 	t.observers.Observe(e)
 }
@@ -66,6 +76,7 @@ func (t *turn) finished(e agent.CallEnd) Call {
 // sum sets the sums of chat.end.
 func (t *turn) sum(e agent.TurnEnd) {
 	end := &t.end
+	end.Model = t.ask.Model
 	end.Usage, end.Cost, end.Asides = t.side.Total(e.Usage, t.model.Price.Cost(e.Usage))
 	end.Reason, end.Rounds, end.Calls = e.Reason, e.Rounds, e.Calls
 	end.ProducedChars, end.ShownChars, end.KeptChars = e.ProducedChars, e.ShownChars, e.KeptChars

@@ -67,6 +67,11 @@ func (s *Stream) Observe(e agent.Event) {
 	case agent.ModelRepeated:
 		p := api.AsProblem(e.Err)
 		s.Emit(api.EventRepeated, api.ModelRepeated{Code: p.Code, Message: msg.Localize(s.locale, p.Msg), Wait: e.Wait.Milliseconds()})
+	case agent.ModelSwitched:
+		p := api.AsProblem(e.Err)
+		s.Emit(api.EventSwitched, api.ModelSwitched{From: e.From, To: e.To, Code: p.Code, Message: msg.Localize(s.locale, p.Msg), Mode: e.Mode, Simulated: s.Simulated, Window: e.Window, Limit: e.Limit, Why: msg.In(s.locale, e.Why)})
+	case agent.ModelPassed:
+		s.Emit(api.EventPassed, api.ModelPassed{Model: e.Model, Message: msg.Localize(s.locale, e.Why)})
 	case agent.PlanReady:
 		s.Emit(api.EventPlan, api.Plan{Steps: e.Steps})
 	case agent.Recalled:

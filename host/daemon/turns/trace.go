@@ -53,6 +53,13 @@ func (t *Trace) Observe(e agent.Event) {
 		if len(e.Without) > 0 {
 			tr.Notes = append(tr.Notes, api.AsProblem(e.Err).Msg)
 		}
+	case agent.ModelSwitched:
+		p := api.AsProblem(e.Err)
+		tr.Switched = append(tr.Switched, api.ModelSwitched{From: e.From, To: e.To, Code: p.Code, Message: p.Msg, Mode: e.Mode, Simulated: t.Simulated, Window: e.Window, Limit: e.Limit, Why: e.Why.String()})
+		tr.Model, tr.Mode, tr.Simulated = e.To, e.Mode, t.Simulated
+		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why.String()
+	case agent.ModelPassed:
+		tr.Passed = append(tr.Passed, api.ModelPassed{Model: e.Model, Message: e.Why})
 	case agent.Offered:
 		tr.Tools, tr.Limits = e.Tools, t.Limits(tr.Limit)
 	case agent.CallStart:
@@ -66,7 +73,7 @@ func (t *Trace) Observe(e agent.Event) {
 	case agent.Budget:
 		t.requests++
 	case agent.RoundEnd:
-		r := api.TraceRound{Round: e.Round, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
+		r := api.TraceRound{Round: e.Round, Model: t.Model, Sent: e.Sent, Usage: e.Usage, FirstMS: e.First.Milliseconds(), ElapsedMS: e.Elapsed.Milliseconds(), Calls: t.starting}
 		r.AtMS = max(0, t.Now().Add(-e.Elapsed).Sub(tr.Started).Milliseconds())
 		t.starting = nil
 		if e.Err != nil {

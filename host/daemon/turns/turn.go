@@ -58,14 +58,31 @@ type report struct {
 	trace     *Trace
 	observers Observers
 	inner     Observers // of the calls of scripts
+	metrics   *Metrics
+	log       *Log
+
+	candidates candidates
+}
+
+// A candidate is a model that a turn may ask, with its name.
+type candidate struct {
+	setup.Model
+	name string
+}
+
+// candidates are the models that a turn may ask.
+type candidates struct {
+	// own is the agent's part of the profile, which may leave the mode open.
+	own agent.Config
+	all []candidate // the turn's model first
 }
 
 // locale is the language of the turn's refusals.
 func (t *turn) locale() tool.Locale { return t.s.Setup.Locale(t.scope.Principal, t.ask.Message) }
 
-// metered returns the turn's model, counted for the turn's principal.
-func (t *turn) metered() agent.Model {
-	return t.s.metered(t.model, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
+// metered returns a model, counted for the turn's principal.
+func (t *turn) metered(m setup.Model) agent.Model {
+	return t.s.metered(m, usage.Account{Principal: t.scope.Principal, Quota: t.quota, Locale: t.locale()})
 }
 
 // A step is what another daemon needs to go on from an agent.Checkpoint.

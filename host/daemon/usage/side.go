@@ -13,6 +13,7 @@ import (
 const (
 	ForSummary    = "summary"
 	ForEmbeddings = "embeddings"
+	ForReplies    = "replies" // of a model that failed before it had answered
 )
 
 // SideUsage sums what one turn uses beside the replies of its own model, by model and

@@ -64,9 +64,14 @@ type previous struct {
 	models   map[string]daemon.Model
 }
 
-// unchanged returns the model of that name if a new one would be equal.
+// unchanged returns the model of that name if a new one would be equal, but for its
+// fallbacks.
 func (p *previous) unchanged(name string, m config.ModelSettings, env config.Lookup) (daemon.Model, bool) {
-	if p == nil || !reflect.DeepEqual(p.settings.Models[name], m) {
+	if p == nil {
+		return daemon.Model{}, false
+	}
+	was := p.settings.Models[name]
+	if was.Fallback = m.Fallback; !reflect.DeepEqual(was, m) {
 		return daemon.Model{}, false
 	}
 	for _, preset := range provider.Presets() { // a key may come from the variable of any preset
@@ -88,6 +93,7 @@ func newModels(s config.Settings, env config.Lookup, log hclog.Logger, before *p
 		if !ok {
 			old = NewModel(name, m, env, log)
 		}
+		old.Fallback = m.Fallback
 		out[name] = old
 	}
 	return out

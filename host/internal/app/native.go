@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/panics"
 	"github.com/weirhost/weir/sdk/tool"
@@ -37,7 +38,8 @@ func newNativeCache(p config.Paths, log hclog.Logger) *nativeCache {
 
 // probe returns the question for one model. The answer is the stored one, else what
 // the model's server says about it, else the result of a try. known is false if the
-// model could not be asked, or ctx ended first. Concurrent callers share one try.
+// model could not be asked, or ctx ended first. Concurrent callers share one try; each reads
+// by setup.Probing that the model itself is asked.
 func (n *nativeCache) probe(m agent.Model, s config.ModelSettings) func(context.Context) (works, known bool) {
 	p := &nativeProbe{cache: n, model: m, key: verdictKey(s)}
 	return p.ask
@@ -53,9 +55,10 @@ type nativeProbe struct {
 	last *nativeTry // nil: none yet
 }
 
-// A nativeTry is one question to the model. Its fields are set when done is closed.
+// A nativeTry is one question to the model. Its fields are set when done is closed. asking is
+// closed when the model itself is asked.
 type nativeTry struct {
-	done         chan struct{}
+	asking, done chan struct{}
 	works, known bool
 	ended        time.Time
 }
@@ -77,16 +80,26 @@ func (p *nativeProbe) ask(ctx context.Context) (works, known bool) {
 	}
 	p.mu.Lock()
 	if p.last == nil || p.last.outdated() {
-		p.last = &nativeTry{done: make(chan struct{})}
+		p.last = &nativeTry{asking: make(chan struct{}), done: make(chan struct{})}
 		go p.run(context.WithoutCancel(ctx), p.last) // others may wait for it: not bound to this caller
 	}
 	try := p.last
 	p.mu.Unlock()
 	select {
-	case <-try.done:
+	case <-try.done: // a try that has ended takes no time
 		return try.works, try.known
-	case <-ctx.Done():
-		return false, false
+	default:
+	}
+	for asking := try.asking; ; {
+		select {
+		case <-asking:
+			asking = nil
+			setup.Probing(ctx)
+		case <-try.done:
+			return try.works, try.known
+		case <-ctx.Done():
+			return false, false
+		}
 	}
 }
 
@@ -109,6 +122,7 @@ func (p *nativeProbe) run(ctx context.Context, try *nativeTry) {
 		}
 	}
 	p.cache.log.Info("asking the model whether it can call tools, before its first question", "model", p.key)
+	close(try.asking)
 	if try.works, try.known = provider.Native(ctx, p.model, tool.En); try.known {
 		p.cache.store(p.key, try.works)
 	}

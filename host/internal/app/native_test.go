@@ -16,10 +16,29 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// Whoever waits for the answer of a model that is asked reads so; what is known takes no word.
+func TestProbingIsSaid(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "native.json")
+	s := config.ModelSettings{Provider: "openai", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
+	said, times := make(chan struct{}), 0
+	m := replay.Func(func(int, agent.Request) replay.Reply {
+		<-said
+		return replay.Reply{Calls: []tool.Call{{ID: "1", Tool: "river_level", Args: []byte(`{"place":"x"}`)}}}
+	})
+	probe := (&nativeCache{&verdicts{file: file}, hclog.NewNullLogger()}).probe(m, s)
+	ctx := setup.OnProbe(t.Context(), func() { times++; close(said) })
+	for range 2 {
+		if works, known := probe(ctx); !works || !known || times != 1 {
+			t.Errorf("%v %v, said %d times", works, known, times)
+		}
+	}
+}
 
 func TestNativeCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data", "native.json")

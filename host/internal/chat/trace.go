@@ -35,6 +35,12 @@ func TraceText(p *term.Printer, t api.Trace) string {
 		b.WriteString(" · " + usageText(p, t.Usage, t.Cost))
 	}
 	b.WriteString("\n")
+	for _, s := range t.Switched {
+		b.WriteString(p.Sprintf("%s; %s answered instead\n", limit.Visible(p.Text(s.Message)), limit.Visible(s.To)))
+	}
+	for _, s := range t.Passed {
+		b.WriteString(p.Sprintf("%s was not asked instead: %s\n", limit.Visible(s.Model), limit.Visible(p.Text(s.Message))))
+	}
 	if len(t.Suggested) > 0 {
 		b.WriteString(p.Sprintf("tools found by the question: %s\n", term.Visible(strings.Join(t.Suggested, ", "), 300)))
 	}

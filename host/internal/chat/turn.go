@@ -47,6 +47,7 @@ type Turn struct {
 	ended        bool          // a line break was added for what is not the answer
 	simulated    bool          // the demo model answers: its tokens cost nothing
 	model        string
+	switched     bool                         // another model answers than the one that was asked first
 	calls        map[string]api.ToolCallStart // that run, by id
 	archived     []string                     // uuids of archived results
 	conversation string                       // that the question belongs to
@@ -152,7 +153,7 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 		}
 	case "tool_call.start", "tool_call.progress", "tool_call.result", "tool_call.malformed":
 		t.call(name, data)
-	case "mode.switched", "model.repeated", "context.folded":
+	case "mode.switched", "model.repeated", "model.switched", "model.passed", "model.probing", "context.folded":
 		t.incident(name, data)
 	case "error":
 		t.Problem = new(api.Problem)
@@ -210,6 +211,24 @@ func (t *Turn) incident(name string, data json.RawMessage) {
 		if json.Unmarshal(data, &e) == nil {
 			wait := (time.Duration(e.Wait) * time.Millisecond).Round(100 * time.Millisecond).String()
 			t.note(t.Sprintf("%s; asking again in %s", limit.Visible(t.Text(e.Message)), wait))
+		}
+	case "model.switched":
+		var e api.ModelSwitched
+		if json.Unmarshal(data, &e) == nil {
+			t.model, t.simulated, t.switched = limit.Visible(e.To), e.Simulated, true
+			t.note(t.Sprintf("%s; %s answers instead", limit.Visible(t.Text(e.Message)), t.model))
+			t.waiting()
+		}
+	case "model.passed":
+		var e api.ModelPassed
+		if json.Unmarshal(data, &e) == nil {
+			t.note(t.Sprintf("%s is not asked instead: %s", limit.Visible(e.Model), limit.Visible(t.Text(e.Message))))
+		}
+	case "model.probing":
+		var e api.ModelProbing
+		if json.Unmarshal(data, &e) == nil {
+			t.note(t.Sprintf("asking %s whether it can call tools; once", limit.Visible(e.Model)))
+			t.progress(t.Sprintf("waiting for the first token of %s", limit.Visible(e.Model)))
 		}
 	case "context.folded":
 		var e api.Folded
@@ -284,7 +303,11 @@ func (t *Turn) Outcome(err error) error {
 		t.Errf("(ended: %s)\n", string(t.End.Reason))
 	}
 	if t.End != nil && !t.Quiet && !t.simulated && t.End.Usage.Prompt+t.End.Usage.Completion > 0 {
-		fmt.Fprintln(t.Err, t.Faint("("+usageText(t.Printer, t.End.Usage, t.End.Cost)+")"))
+		text := usageText(t.Printer, t.End.Usage, t.End.Cost)
+		if t.switched {
+			text = t.model + ": " + text
+		}
+		fmt.Fprintln(t.Err, t.Faint("("+text+")"))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -84,6 +85,7 @@ func check(s *Settings, bad report) {
 			bad(tool.Textf("base_url is %q, which has no scheme", u), tool.Textf("begin it with http:// or https://"), "models", name, "base_url")
 		}
 		checkPrice(m.Price, bad, "models", name, "price")
+		checkFallback(s, name, m.Fallback, bad, "models", name, "fallback")
 	}
 	checkModel(s, s.Search.QuestionModel, bad, "tool_search", "question_model")
 	if s.Summarize.Enabled {
@@ -166,6 +168,7 @@ func checkAgent(s *Settings, a AgentSettings, oneOf func(string, []string, ...st
 	oneOf(a.Mode, []string{string(agent.ModeAuto), string(agent.ModePrompt), string(agent.ModeNative)}, at("mode")...)
 	oneOf(a.Locale, []string{"auto", "en", "zh"}, at("locale")...)
 	checkModel(s, a.Model, bad, at("model")...)
+	checkFallback(s, cmp.Or(a.Model, daemon.DemoModel), a.Fallback, bad, at("fallback")...)
 }
 
 // checkModel reports a name of a model that is not configured.

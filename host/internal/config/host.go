@@ -106,7 +106,7 @@ func (s Settings) Profiles() map[string]daemon.Profile {
 
 func profile(s Settings, a AgentSettings) daemon.Profile {
 	return daemon.Profile{
-		Model: a.Model, Allow: a.Tools, Deny: a.DenyTools,
+		Model: a.Model, Fallback: a.Fallback, Allow: a.Tools, Deny: a.DenyTools,
 		Agent: agent.Config{
 			EnablePlanning: a.EnablePlanning, EnableToolCalling: *a.EnableToolCalling, EnableReflection: a.EnableReflection, EnableMemory: *a.EnableMemory,
 			MaxPlanningSteps: a.MaxPlanningSteps, MaxToolCalls: a.MaxToolCalls, MemoryLimit: a.MemoryLimit, MaxToolResultLength: a.MaxToolResultLength,

@@ -29,6 +29,8 @@ func TestPositionOfASyntaxError(t *testing.T) {
 // A key without effect is reported with its position and a fix. Keys with an effect are
 // not reported, nor are those that depend on a running plugin or server.
 func TestLintReportsKeysWithoutEffect(t *testing.T) {
+	const two = "[models.a]\nprovider = \"ollama\"\nmodel = \"x\"\nfallback = [\"b\"]\n[models.b]\nprovider = \"ollama\"\nmodel = \"y\"\n"
+	const user = "[users.ann]\ntoken_sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\"\n"
 	const model = "[models.m]\nprovider = \"ollama\"\nmodel = \"x\"\nnative_tools = false\n"
 	for _, row := range []struct{ text, want string }{
 		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning has no effect, because enable_tool_calling is false (remove it, or set enable_tool_calling = true)"},
@@ -48,6 +50,12 @@ func TestLintReportsKeysWithoutEffect(t *testing.T) {
 		{"[sandbox]\nparallel = 2\n[agent]\nparallel_calls = 4\n", ""}, // as when it is left out
 		{"[agent]\nparallel_calls = -1\n", ""},
 		{"[agent]\nenable_tool_calling = false\n", ""},
+		{two + "fallback = [\"a\"]\n", "f:4:1: [models.a] fallback leads back to a: a → b → a (remove one of them, unless "},
+		{two + "fallback = [\"demo\"]\n", ""},
+		{two + user + "models = [\"a\"]\n", "f:4:1: [models.a] fallback leads to \"b\", which the user ann may not use: it is passed over"},
+		{two + user + "models = [\"a\", \"b\"]\n", ""},
+		{two + "[agent]\nmodel = \"b\"\nfallback = [\"demo\"]\n" + user + "models = [\"b\"]\n", "f:10:1: [agent] fallback leads to \"demo\", which the user ann may not use"},
+		{two + "[agents.x]\nmodel = \"b\"\nfallback = [\"demo\"]\n" + user + "models = [\"b\"]\nprofiles = [\"default\"]\n", ""},
 		{"", ""},
 	} {
 		s, faults := Parse("f", row.text)

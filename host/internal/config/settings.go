@@ -65,6 +65,7 @@ type ModelSettings struct {
 	First       Duration       `toml:"first_timeout" json:"first_timeout,omitempty"`
 	Timeout     Duration       `toml:"timeout" json:"timeout,omitempty"`
 	Extra       map[string]any `toml:"extra" json:"extra,omitempty"`
+	Fallback    []string       `toml:"fallback" json:"fallback,omitempty"`
 	Price       PriceSettings  `toml:"price" json:"price,omitzero"`
 
 	keyEnv  string // the variable to which Key refers
@@ -91,6 +92,7 @@ type PriceSettings struct {
 // AgentSettings are one profile: the model, and what its agent may do.
 type AgentSettings struct {
 	Model               string     `toml:"model" json:"model,omitempty"`
+	Fallback            []string   `toml:"fallback" json:"fallback,omitzero"`
 	Mode                string     `toml:"mode" json:"mode,omitempty"`
 	Tools               []string   `toml:"tools" json:"tools,omitempty"`
 	DenyTools           []string   `toml:"deny_tools" json:"deny_tools,omitempty"`

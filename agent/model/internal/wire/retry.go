@@ -12,8 +12,14 @@ import (
 	"github.com/weirhost/weir/agent/model"
 )
 
+// mostPatience is the longest wait that a server may ask for while another model could
+// answer in its place.
+const mostPatience = 10 * time.Second
+
 // A Policy bounds the retries of a request. A request is retried only while nothing of
-// its answer was delivered.
+// its answer was delivered. If another model answers in place of this one, as
+// agent.WithAlternative says, a server that limits the rate is asked once more, and one that
+// asks for more than ten seconds is not.
 type Policy struct {
 	// Retries is the number of repeats; 0: 3, negative: none.
 	Retries int
@@ -61,9 +67,13 @@ func Retry[T any](ctx context.Context, p Policy, open func() (T, error)) (T, err
 			p.Notify(last, wait)
 		}
 	}))
+	tries := 0
 	v, err := backoff.Retry(ctx, func() (T, error) {
 		var v T
 		v, last = open()
+		if tries++; last != nil && agent.HasAlternative(ctx) && leaves(last, tries) {
+			return v, backoff.Permanent(last)
+		}
 		return v, asBackoff(last)
 	}, opts...)
 	if err != nil && ctx.Err() == nil {
@@ -83,6 +93,13 @@ func (p Policy) tries() uint {
 		return 4
 	}
 	return uint(p.Retries) + 1
+}
+
+// leaves reports whether another model is to answer in place of one that failed so often,
+// the last time with err.
+func leaves(err error, tries int) bool {
+	var me *agent.ModelError
+	return errors.As(err, &me) && (me.RetryAfter > mostPatience || me.Code == agent.ModelRateLimited && tries > 1)
 }
 
 // asBackoff words err as the backoff package wants it.

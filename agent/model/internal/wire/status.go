@@ -217,7 +217,7 @@ var (
 		"range of input length", "exceed max message tokens", "greater than the context length",
 		"loaded with context length", "reduce the length of the messages", "maximum prompt length", "too many input tokens",
 	}
-	quotaWords   = []string{"insufficient_quota", "insufficient balance", "accountoverdue", "arrearage", "billing_hard_limit", "quotaexceeded", "credit balance is too low", "billing_error"}
+	quotaWords   = []string{"insufficient_quota", "insufficient balance", "accountoverdue", "arrearage", "billing_hard_limit", "quotaexceeded", "freetieronly", "credit balance is too low", "billing_error"}
 	authWords    = []string{"invalid_api_key", "authenticationerror", "authentication_error", "invalidapikey", "permission_error"}
 	closedWords  = []string{"modelnotopen", "has not activated the model", "closedendpoint", "model.accessdenied", "modelidaccessdisabled"}
 	missingWords = []string{

@@ -402,3 +402,36 @@ func TestHalved(t *testing.T) {
 		}
 	}
 }
+
+// A model in whose place another one can answer is asked again less patiently.
+func TestRetryWithAnAlternative(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		err        agent.ModelError
+		tries, was int           // with an alternative and without
+		wait       time.Duration // that the server wants, and gets
+	}{
+		{"429", agent.ModelError{Code: agent.ModelRateLimited, Status: 429}, 2, 4, 0},
+		{"429 that asks for 10 s", agent.ModelError{Code: agent.ModelRateLimited, Status: 429, RetryAfter: 10 * time.Second}, 2, 4, 10 * time.Second},
+		{"429 that asks for 11 s", agent.ModelError{Code: agent.ModelRateLimited, Status: 429, RetryAfter: 11 * time.Second}, 1, 4, 0},
+		{"503", agent.ModelError{Code: agent.ModelOverloaded, Status: 503}, 4, 4, 0},
+		{"503 that asks for 11 s", agent.ModelError{Code: agent.ModelOverloaded, Status: 503, RetryAfter: 11 * time.Second}, 1, 4, 0},
+		{"a used-up quota", agent.ModelError{Code: agent.ModelRateLimited, Err: errFinal}, 1, 1, 0},
+	} {
+		for other, want := range map[bool]int{true: c.tries, false: c.was} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if other {
+					ctx = agent.WithAlternative(ctx)
+				}
+				tries := 0
+				var waits []time.Duration
+				p := Policy{Notify: func(_ error, wait time.Duration) { waits = append(waits, wait) }}
+				_, err := Retry(ctx, p, func() (int, error) { tries++; e := c.err; return 0, &e })
+				if !agent.IsModelCode(err, c.err.Code) || tries != want || len(waits) != want-1 || c.wait > 0 && waits[0] != c.wait {
+					t.Errorf("%s: %d tries with the waits %v, %v; want %d", c.name, tries, waits, err, want)
+				}
+			})
+		}
+	}
+}

@@ -26,7 +26,9 @@ export interface AgentParts {
 }
 
 export interface AgentRemark {
+  answering?: string;
   failed?: Record<string, AgentFailure> | null;
+  failing?: string;
   from?: string;
   loaded?: boolean;
   malformed?: string;
@@ -226,6 +228,7 @@ export interface ChatEnd {
   error?: Problem | null;
   faults: number;
   kept_chars: number;
+  model: string;
   pending?: ToolCallStart[] | null;
   produced_chars: number;
   reason: string;
@@ -647,6 +650,15 @@ export interface ModelList {
   object: string;
 }
 
+export interface ModelPassed {
+  message: string;
+  model: string;
+}
+
+export interface ModelProbing {
+  model: string;
+}
+
 export interface ModelRepeated {
   code: string;
   message: string;
@@ -681,6 +693,18 @@ export interface ModelStep {
   message?: string;
   name: string;
   ok: boolean;
+}
+
+export interface ModelSwitched {
+  code: string;
+  from: string;
+  limit: number;
+  message: string;
+  mode: string;
+  simulated: boolean;
+  to: string;
+  why: string;
+  window: number;
 }
 
 export interface ModelTested {
@@ -1418,6 +1442,7 @@ export interface Trace {
   mode: string;
   model: string;
   notes?: string[] | null;
+  passed?: ModelPassed[] | null;
   produced_chars: number;
   profile: string;
   question: string;
@@ -1428,6 +1453,7 @@ export interface Trace {
   simulated?: boolean;
   started_at: string;
   suggested?: string[] | null;
+  switched?: ModelSwitched[] | null;
   tools?: AgentToolCost[] | null;
   turn: number;
   usage: AgentUsage;
@@ -1491,6 +1517,7 @@ export interface TraceRound {
   first_ms: number;
   folded_chars?: number;
   malformed?: ToolCallMalformed[] | null;
+  model?: string;
   round: number;
   sent: AgentParts;
   usage: AgentUsage;
@@ -1565,8 +1592,11 @@ export interface Events {
   "error": Problem;
   "message.delta": TextPiece;
   "mode.switched": ModeSwitched;
+  "model.passed": ModelPassed;
+  "model.probing": ModelProbing;
   "model.repeated": ModelRepeated;
   "model.step": ModelStep;
+  "model.switched": ModelSwitched;
   "model.tested": ModelTested;
   "plan": Plan;
   "pulse": Pulse;

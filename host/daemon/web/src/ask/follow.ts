@@ -62,6 +62,13 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
     waitNext(turn);
   },
   "model.repeated"({ turn }, d) { turn.wait(() => t("repeated", { message: d.message, seconds: seconds(d.wait_ms) })); },
+  "model.probing"({ turn }, d) { turn.wait(() => t("probing", { model: d.model })); },
+  "model.switched"({ c, turn }, d) {
+    if (c.start.value) c.start.value = { ...c.start.value, model: d.to, mode: d.mode, simulated: d.simulated, window: d.window, limit: d.limit, why: d.why };
+    turn.remark({ failing: d.from, answering: d.to });
+    turn.wait(() => t("wait_model"));
+  },
+  "model.passed"() {}, // the trace has it
   "mode.switched"({ turn }, d) { turn.remark(d); },
   "context.folded"({ c }, d) {
     for (const r of d.results || []) {
@@ -90,7 +97,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
       if (!call.state.value.result) settle(call, ofEvent(r));
     }
     if (d.unsaved) turn.note(() => t("unsaved"));
-    turn.sums.value = sumsOf(d, c.start.value?.model || "");
+    turn.sums.value = sumsOf(d, d.model || c.start.value?.model || "");
   },
   "stream.lost"({ turn }) {
     lostSince = Date.now();

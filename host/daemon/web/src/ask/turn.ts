@@ -139,6 +139,7 @@ export function ofStored(r: ShownResult, then: () => Promise<{ text: string; kep
 function remarkText(r: AgentRemark): string {
   if (r.plan?.length) return t("plan", { steps: r.plan.map((s, i) => `${i + 1}. ${s}`).join("  ") });
   if (r.recalled) return r.loaded ? t("recallLoaded") : t("recallHinted", { n: num(r.recalled) });
+  if (r.answering) return t("instead", { from: r.failing || "", to: r.answering });
   if (r.to) return t("switched", { from: family(`mode_${r.from}`), to: family(`mode_${r.to}`) });
   return t("malformed", { reason: family(`malformed_${r.malformed}`) });
 }

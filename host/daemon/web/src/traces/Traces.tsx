@@ -5,6 +5,7 @@ import { moment, money, num, seconds, shown } from "../core/format";
 import { route, to } from "../core/route";
 import { family, t } from "../core/words";
 import { Copy } from "../parts/Copy";
+import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { Table } from "../parts/Table";
 import { useAsked, useTitle } from "../parts/use";
@@ -47,6 +48,8 @@ function One({ parts }: { parts: string[] }) {
         {x.reason !== "answer" && <span class="bad">{family(`reason_${x.reason}`)}</span>}
         <a href={to("ask", [x.conversation_id])}>{t("itsTalk")}</a>
       </p>
+      {(x.switched || []).map((s) => <p key={s.to} class="note">{t("instead", { from: s.from, to: s.to })} <Foreign text={s.message} /></p>)}
+      {(x.passed || []).map((s) => <p key={s.model} class="note">{t("passedOver", { model: s.model })} <Foreign text={s.message} /></p>)}
       <Timeline x={x} />
       <Held x={x} />
       {(x.tools?.length || 0) > 0 && <section><h2>{t("descriptionsCost")}</h2><Table label={t("descriptionsCost")} numbers={[1]} head={[t("view_tools"), t("unit_tokens")]} rows={[...x.tools!].sort((a, b) => b.tokens - a.tokens).map((c) => [c.name, num(c.tokens)])} /></section>}

@@ -77,6 +77,8 @@ export const ask = {
   malformed_no_name: ["it names no tool", "没有写明工具名称"],
   malformed_in_text: ["it is part of a sentence", "写在句子里"],
   malformed_in_thought: ["it is part of the thinking", "它写在思考内容中"],
+  instead: ["{from} could not answer; {to} answers instead.", "{from} 无法回答，改由 {to} 回答。"],
+  probing: ["Asking {model} whether it can call tools; once.", "正在询问 {model} 能否调用工具；仅此一次。"],
   switched: ["From here on {to}, no longer {from}.", "此后由{from}改为{to}。"],
   mode_native: ["tools are called by the provider's interface", "通过接口调用工具"],
   mode_prompt: ["tools are called in the text", "在文本中调用工具"],

@@ -22,6 +22,7 @@ export const traces = {
   cutTo: ["{produced} → {shown} characters, by {layer} of {limit}", "{produced} → {shown} 字符，依据{layer}（{limit}）"],
   openIt: ["open", "打开"],
   openOf: ["Open the result of {tool}", "打开 {tool} 的结果"],
+  passedOver: ["{model} was not asked instead.", "没有改问 {model}。"],
   notReadable: ["This call could not be used: {reason}.", "此调用无法使用：{reason}。"],
   corrected: ["The model was asked to correct it", "已要求模型更正"],
   notCorrected: ["The model was not asked again.", "未再要求模型更正。"],

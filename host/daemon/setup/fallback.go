@@ -1,0 +1,39 @@
+package setup
+
+import "slices"
+
+// Fallback returns the models that answer a question, in order, if the model which it is for
+// cannot. They are the profile's if it names some and the model is its own, else the model's.
+// Models that the principal may not use are left out.
+//
+// A client that runs the loop itself would have no profile here: the model's own list alone
+// decides then, and of that only models which call tools in the same way and have no smaller
+// window, because the client's messages are made for the first one.
+func (v View) Fallback(p Profile, model string) []string {
+	list := v.fallbackOf(model)
+	if model == p.Model && p.Fallback != nil {
+		list = p.Fallback
+	}
+	return slices.DeleteFunc(Chain(model, list, v.fallbackOf), func(name string) bool { return v.Models[name].Model == nil })
+}
+
+func (v View) fallbackOf(name string) []string { return v.Models[name].Fallback }
+
+// Chain returns the models to which a list of fallbacks leads, in the order in which they are
+// asked: each is followed by those of its own list, and each is asked once. The list is that
+// of the model first, which is not among them. of returns the list of a model.
+func Chain(first string, list []string, of func(name string) []string) []string {
+	var out []string
+	var follow func([]string)
+	follow = func(list []string) {
+		for _, name := range list {
+			if name == first || slices.Contains(out, name) {
+				continue
+			}
+			out = append(out, name)
+			follow(of(name))
+		}
+	}
+	follow(list)
+	return out
+}
