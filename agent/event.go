@@ -108,11 +108,14 @@ type FoldedResult struct {
 }
 
 // Budget tells the estimate of the next request, in tokens.
-type Budget struct {
-	Tokens, Window int
-	SystemChars    int
-	// TooLong says that the system prompt alone does not fit the window.
-	TooLong bool
+type Budget struct{ Tokens, Window int }
+
+// LongPrompt says that the system prompt, with the tools, may exceed the window or leave no
+// room for an answer with results. It follows TurnStart.
+type LongPrompt struct {
+	Chars  int
+	Tokens int // estimated
+	Window int // tokens; 0: unknown
 }
 
 // Offered lists the tools that the model can call, with the tokens of each in every
@@ -186,6 +189,7 @@ func (ModelRepeated) event()  {}
 func (PlanReady) event()      {}
 func (Folded) event()         {}
 func (Budget) event()         {}
+func (LongPrompt) event()     {}
 func (Offered) event()        {}
 func (RoundEnd) event()       {}
 func (TurnEnd) event()        {}

@@ -7,8 +7,13 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// roundShare is the part of the free window that one round's results may fill.
-const roundShare = 0.4
+const (
+	// roundShare is the part of the free window that one round's results may fill.
+	roundShare = 0.4
+	// loneShare is the part that they may fill where roundShare is less than the agent's
+	// limit for one result. What is left holds the lines around the results.
+	loneShare = 0.9
+)
 
 // fit brings a round's results under the agent's limits and makes the message
 // that the model reads. Each result is cut again from its whole, once, under
@@ -196,7 +201,8 @@ func (r *run) shareRound(out []outcome) {
 }
 
 // roundBudget returns the most characters of one round's results together; 0: no
-// bound.
+// bound. They may have the agent's limit for one result at least, if the window has room
+// for it: the only result of a round is cut by that limit and not by a share.
 func (r *run) roundBudget(out []outcome) int {
 	if n := r.cfg.RoundChars; n != nil && *n >= 0 {
 		return *n
@@ -204,7 +210,8 @@ func (r *run) roundBudget(out []outcome) int {
 	if r.window <= 0 {
 		return DefaultRoundChars
 	}
-	return max(1, r.charsFor(int(float64(r.room())*roundShare), out))
+	room := float64(r.room())
+	return max(1, r.charsFor(int(room*roundShare), out), min(r.limit, r.charsFor(int(room*loneShare), out)))
 }
 
 // capLoads cuts loads to the room that is left. The notice names the offset at which

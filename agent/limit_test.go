@@ -131,6 +131,31 @@ func TestEntriesAreCountedUnderEachLimit(t *testing.T) {
 	}
 }
 
+// One result, in Chinese too, is shown up to the limit that suits the window, and ends in an
+// answer: a share is for several. Where the prompt leaves no room, the room decides.
+func TestOneResultReachesTheLimitOfItsWindow(t *testing.T) {
+	zh := strings.Repeat("水坝上游的水位在清晨缓慢上涨，值班员每小时记录一次读数，并与下游的测站核对。\n", 400)
+	for _, c := range []struct {
+		window, limit int
+		l             tool.Locale
+		whole         string
+	}{
+		{2500, 1500, tool.Zh, zh}, {4000, 2500, tool.Zh, zh}, {8000, 5000, tool.Zh, zh}, {32_000, 12_000, tool.Zh, zh}, {4000, 2500, tool.En, lines(900, 40)}, {8000, 5000, tool.En, lines(900, 40)},
+	} {
+		b := newBox().says("dump", c.whole)
+		b.specs[0].Output = tool.Limits{MaxChars: 30000, MaxLines: 2000}
+		m := replay.New(replay.Call("dump", `{"text":"x"}`), replay.Text("done"))
+		turn, ev := must(t, config(func(cfg *agent.Config) { cfg.Window, cfg.Locale = c.window, c.l }), m, b, nil, "go")
+		end := of[agent.CallEnd](ev)[0]
+		if n := utf8.RuneCountInString(end.Text); end.Result.Shown.By != tool.LayerAgent || n > c.limit || n < c.limit*9/10 {
+			t.Errorf("window %d, %s: the model reads %d characters by %q, want nearly %d by the agent", c.window, c.l, n, end.Result.Shown.By, c.limit)
+		}
+		if turn.Reason != agent.ReasonAnswer {
+			t.Errorf("window %d, %s: reason %s", c.window, c.l, turn.Reason)
+		}
+	}
+}
+
 // between returns what is in s after from, up to the next to. A tag ends
 // with its line.
 func between(t *testing.T, s, from, to string) string {

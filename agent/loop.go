@@ -108,8 +108,7 @@ func (r *run) ask() (phase, error) {
 	}
 	r.askForCall()
 	sent := r.promptTokens()
-	r.emit(Budget{Tokens: sent, Window: r.window, SystemChars: r.systemChars,
-		TooLong: r.window > 0 && r.systemTokens() > r.window-r.reserve})
+	r.emit(Budget{Tokens: sent, Window: r.window})
 	r.budget.stats.Rounds++
 	parts, began := r.parts(sent), time.Now()
 	r.round.reply = r.stream(r.request())

@@ -47,8 +47,10 @@ func As[T any](m Model) (T, bool) {
 type ModelInfo struct {
 	// Name is how the operator calls it, Provider and Model how the provider does.
 	Name, Provider, Model string
-	// Window is the context window in tokens; 0: unknown.
-	Window int
+	// Window is the context window in tokens; 0: unknown. Documented says that neither the
+	// operator nor the server names it, but the documentation of the service.
+	Window     int
+	Documented bool
 	// NativeTools says whether the provider's API takes tools: nil: unknown.
 	NativeTools *bool
 	// StartInThought says that the model's template opens a thought at the end of the

@@ -148,6 +148,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 func (r *run) emitStart() {
 	defer r.emitTools()
 	r.emit(TurnStart{Turn: r.turn, Model: r.modelName(), Mode: r.mode, Window: r.window, Limit: r.limit, Why: r.why, Locale: r.locale, Tools: len(r.specs), SystemChars: r.systemChars})
+	r.warnOfPrompt()
 }
 
 // emit reports an event, and notes it at the last message if people see it there.

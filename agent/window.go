@@ -19,7 +19,25 @@ const (
 	memoryShare = 0.5
 	// leastAnswer is the room, in tokens, without which asking is pointless.
 	leastAnswer = 64
+	// leastRoom is the room beside the system prompt, in tokens, without which a question
+	// with a result does not fit.
+	leastRoom = 256
+	// longPrompt is the length of a system prompt, in characters, that the window of a
+	// model may be too small for if it is unknown.
+	longPrompt = 32_000
 )
+
+// warnOfPrompt tells when the system prompt is long for the window.
+func (r *run) warnOfPrompt() {
+	long := r.systemChars > longPrompt
+	if r.window > 0 {
+		room := min(r.window-r.reserve, int(float64(r.window)*fullShare))
+		long = r.systemTokens()+leastRoom > room
+	}
+	if long {
+		r.emit(LongPrompt{Chars: r.systemChars, Tokens: r.systemTokens(), Window: r.window})
+	}
+}
 
 // promptTokens estimates the next request.
 func (r *run) promptTokens() int {

@@ -324,11 +324,30 @@ func TestQuestionLargerThanTheWindow(t *testing.T) {
 	}
 }
 
+// A system prompt that may exceed the window is told once in a turn, whether or not the turn
+// can go on.
 func TestSystemPromptTooLongIsTold(t *testing.T) {
-	cfg := config(func(c *agent.Config) { c.Window = 2048; c.SystemExtra = strings.Repeat("rule ", 1700) })
-	_, ev := must(t, cfg, replay.New(replay.Text("hi")), newBox(), nil, "hi")
-	if b := of[agent.Budget](ev); len(b) != 1 || !b[0].TooLong || b[0].SystemChars < 8000 {
-		t.Errorf("budget %+v", b)
+	zh := strings.Repeat("规则要求每个回答都说明来源。", 3012) // 42,168 characters
+	for _, c := range []struct {
+		name   string
+		window int
+		extra  string
+		told   bool
+	}{
+		{"under the window, and over what the answer leaves", 2048, strings.Repeat("rule ", 1700), true},
+		{"under the window, without room", 4096, strings.Repeat("rule ", 3300), true},
+		{"the window is full before the question", 32_768, zh, true},
+		{"far over the window", 8192, zh, true},
+		{"the window is unknown", -1, zh, true},
+		{"the window has room", 200_000, zh, false},
+		{"short, and the window is unknown", -1, "rule", false},
+	} {
+		cfg := config(func(cfg *agent.Config) { cfg.Window, cfg.SystemExtra = c.window, c.extra })
+		_, ev, _ := ask(t, cfg, replay.New(replay.Text("hi")), newBox(), nil, "hi")
+		got := of[agent.LongPrompt](ev)
+		if (len(got) == 1) != c.told || c.told && (got[0].Chars < len([]rune(c.extra)) || got[0].Tokens < 1000) {
+			t.Errorf("%s: told %+v", c.name, got)
+		}
 	}
 }
 

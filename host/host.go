@@ -263,6 +263,28 @@ func (h *Host) LimitsIf(name string, l tool.Limits, chars int) (tool.Limits, lim
 	return set.limits.Within(&info, chars)
 }
 
+// DecideIf returns how much of the results of the named tool is shown, and who decides it,
+// for an agent with a limit of chars (0: no agent calls), if the operator set maxChars for
+// the tool and the ceiling. Of both nil is what they are, and 0 of maxChars that the
+// operator says nothing.
+func (h *Host) DecideIf(name string, maxChars, ceiling *int, chars int) plugin.Decision {
+	set := h.settings.Load()
+	layers := *set.limits
+	if ceiling != nil && *ceiling > 0 {
+		layers.Ceiling = *ceiling
+	}
+	l := set.Tools[name].Limits
+	if maxChars != nil {
+		l.MaxChars = max(*maxChars, 0)
+	}
+	spec := tool.Spec{Name: name}
+	if t := h.current.Load().Tools[name]; t != nil {
+		spec.Output = t.Info.Declared
+	}
+	info := layers.Effective(spec, "", l, 0)
+	return layers.Decide(&info, chars)
+}
+
 // ownTools returns the host's own tools.
 func (h *Host) ownTools() []tool.Spec {
 	return history.Specs(tool.En, h.settings.Load().Archive.UserScope)

@@ -142,6 +142,18 @@ func TestAgentsLimitOfACall(t *testing.T) {
 	}
 }
 
+// Where the agent's characters replace those of a tool, its usual lines do not count either:
+// a number that is written nowhere would decide.
+func TestAgentsLimitHasNoLines(t *testing.T) {
+	s := open(t, drop(t, "probe"), nil).Session("me", "c1")
+	for agent, by := range map[int]tool.Unit{0: tool.Lines, 16000: tool.Chars} {
+		r, err := s.Call(t.Context(), tool.Call{ID: "1", Tool: "bare", Args: json.RawMessage(`{"Lines":3000,"Width":9}`), MaxChars: agent})
+		if err != nil || r.Err != nil || r.Shown.Unit != by {
+			t.Errorf("agent %d: cut by %q at %d %s; %v %v", agent, r.Shown.By, r.Shown.Limit, r.Shown.Unit, err, r.Err)
+		}
+	}
+}
+
 // A guest sees the limit of the agent that calls it.
 func TestGuestSeesTheAgentsLimit(t *testing.T) {
 	s := open(t, drop(t, "probe"), nil).Session("me", "c1")

@@ -26,14 +26,14 @@ var declared = map[string]struct {
 	"grep_search":          {output: []string{`strategy = "head_only"`}, also: []string{"default = 2", "default = 100"}},
 	"calculator":           {output: []string{"max_chars = 1000"}},
 	"long_text":            {output: []string{"max_chars = 8000", "open_ended = true"}},
-	"get_repo_structure":   {output: []string{"max_chars = 8000", "max_lines = 800"}, also: []string{"default = 3", "default = 500"}},
-	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000"}, also: []string{"the best 2,000 tokens first"}},
-	"read_data_from_excel": {output: []string{"max_chars = 8000", "max_lines = 500"}, also: []string{`default = "A1"`}},
+	"get_repo_structure":   {output: []string{"max_chars = 8000", "max_lines = 800", "open_ended = true"}, also: []string{"default = 3", "default = 500"}},
+	"repo_map":             {output: []string{"max_chars = 10000", "max_lines = 1000", "open_ended = true"}, also: []string{"the best 2,000 tokens first"}},
+	"read_data_from_excel": {output: []string{"max_chars = 8000", "max_lines = 500", "open_ended = true"}, also: []string{`default = "A1"`}},
 	"current_time":         {output: []string{"max_chars = 1000"}, also: []string{`default = "UTC"`}},
-	"database":             {output: []string{"max_chars = 4000", "max_lines = 200"}},
+	"database":             {output: []string{"max_chars = 4000", "max_lines = 200", "open_ended = true"}},
 	"http_request":         {output: []string{"max_chars = 3000", "open_ended = true"}, also: []string{"read_only = false", "idempotent = false"}},
-	"json_query":           {output: []string{"max_chars = 6000", "max_lines = 300"}},
-	"text_diff":            {output: []string{"max_chars = 8000", "max_lines = 400"}},
+	"json_query":           {output: []string{"max_chars = 6000", "max_lines = 300", "open_ended = true"}},
+	"text_diff":            {output: []string{"max_chars = 8000", "max_lines = 400", "open_ended = true"}},
 	"search_wikipedia":     {output: []string{"max_chars = 6000", "open_ended = true"}, also: []string{`host = "*.wikipedia.org"`}},
 	"search_web":           {output: []string{"max_chars = 8000", "open_ended = true"}, also: []string{`cache = { ttl = "10m" }`, "rate = { per_minute = 10 }"}},
 	"fetch_url":            {output: []string{"max_chars = 8000", "open_ended = true"}, also: []string{`{ host = "*", reason`}},
@@ -97,12 +97,44 @@ func TestManifests(t *testing.T) {
 				if !strings.Contains(e, "ask_zh = ") || !strings.Contains(e, "args = {") {
 					t.Errorf("example without ask_zh or args: %s", e)
 				}
+				if wrong := otherLanguage(e); wrong != "" {
+					t.Errorf("%s: %s", wrong, e)
+				}
 			}
 			if len(examples) == 0 {
 				t.Error("no example")
 			}
 		})
 	}
+}
+
+var (
+	exampleParts = regexp.MustCompile(`ask = "([^"]*)", ask_zh = "([^"]*)", args = \{(.*?)\}(?:, args_zh = \{(.*?)\})? \}`)
+	prose        = regexp.MustCompile(`(?:query|prompt|zone|to) = \[?"([^"]*)"`) // arguments in the words of the question
+	latin        = regexp.MustCompile(`[A-Za-z]{3,}`)
+	han          = regexp.MustCompile(`\p{Han}`)
+)
+
+// otherLanguage says what is not in the language of its question: a model learns from the
+// examples, so the call for a Chinese question has Chinese words, and that for an English
+// one none.
+func otherLanguage(example string) string {
+	p := exampleParts.FindStringSubmatch(example)
+	if p == nil {
+		return "an example is not read by this test"
+	}
+	ask, askZh, args, argsZh := p[1], p[2], p[3], p[4]
+	if han.MatchString(ask + args) {
+		return "English with Chinese words"
+	}
+	for _, value := range prose.FindAllStringSubmatch(args, -1) {
+		for _, word := range latin.FindAllString(value[1], -1) {
+			if strings.Contains(strings.ToLower(ask), strings.ToLower(word)) && !strings.Contains(askZh, word) && !han.MatchString(argsZh) {
+				return "args_zh with the words of ask_zh is missing, for " + word
+			}
+		}
+	}
+	return ""
 }
 
 // part is one section of a manifest, up to the next.

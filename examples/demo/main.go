@@ -138,7 +138,7 @@ func (s *story) result(r tool.Result) {
 	text := limit.Render(r, tool.En)
 	if r.Shown.Cut() {
 		missing, lines := r.Shown.Missing()
-		s.say("cut      %d characters in %d lines left out, by the %s limit of %d %s", missing, lines, r.Shown.By, r.Shown.Limit, r.Shown.Unit)
+		s.say("cut      %d characters in %d lines left out, by %s", missing, lines, limit.Name(r.Shown.By, r.Shown.Limit, r.Shown.Unit, tool.En))
 		for line := range strings.Lines(text) {
 			if strings.Contains(line, "load_tool_history(") {
 				s.say("notice   %s", strings.TrimSpace(line))

@@ -70,7 +70,7 @@ func run(ctx context.Context, out io.Writer, plugins, cache string) error {
 	}
 	fmt.Fprintf(out, "\nshown, with the notice that a model reads:\n%s\n", limit.Render(r, tool.En))
 	missing, _ := r.Shown.Missing()
-	fmt.Fprintf(out, "\n%d of %d characters left out, by the %s limit of %d %s\n", missing, r.Shown.TotalChars, r.Shown.By, r.Shown.Limit, r.Shown.Unit)
+	fmt.Fprintf(out, "\n%d of %d characters left out, by %s\n", missing, r.Shown.TotalChars, limit.Name(r.Shown.By, r.Shown.Limit, r.Shown.Unit, tool.En))
 
 	part, err := s.Call(ctx, tool.Call{ID: "2", Tool: tool.LoadHistory, Args: fmt.Appendf(nil, `{"uuid": %q, "lines": "100-102"}`, r.Ref.UUID)})
 	if err != nil {

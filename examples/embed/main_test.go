@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), &out, "../tools", t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"primes             ready", "left out by the operator's limit of 600", "of 12145 characters left out, by the operator limit of 600 characters", "7927 7933"} {
+	for _, want := range []string{"primes             ready", "left out by the operator's limit of 600", "of 12145 characters left out, by the operator's limit of 600", "7927 7933"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in:\n%s", want, out.String())
 		}

@@ -24,6 +24,8 @@ type ProfileList struct {
 type ConfiguredProfile struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
+	// Window is the model's context window in tokens; 0: unknown.
+	Window int `json:"window"`
 	// Limit is max_tool_result_length in force, in characters of one result, and Why
 	// the rule that decides it.
 	Limit int       `json:"limit"`
@@ -49,10 +51,11 @@ func (p *profiles) routes() []openapi.Route {
 func (p *profiles) listProfiles(w http.ResponseWriter, r *http.Request) error {
 	out := ProfileList{[]ConfiguredProfile{}}
 	set := p.current.View(access.Principal(r))
+	windows := set.Windows(r.Context())
 	for _, name := range slices.Sorted(maps.Keys(set.Profiles)) {
 		prof := set.Profiles[name]
-		window := set.Models[prof.Model].Info.Window
-		one := ConfiguredProfile{Name: name, Model: prof.Model, Default: name == set.First}
+		window := windows[prof.Model]
+		one := ConfiguredProfile{Name: name, Model: prof.Model, Window: window, Default: name == set.First}
 		one.Limit, one.Why = limit.Agent(prof.Agent.MaxToolResultLength, window)
 		one.Least, one.Most = limit.Recommended(window)
 		out.Profiles = append(out.Profiles, one)

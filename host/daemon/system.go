@@ -141,10 +141,11 @@ func (s *system) openAPI(w http.ResponseWriter, _ *http.Request) error {
 func (s *system) listModels(w http.ResponseWriter, r *http.Request) error {
 	out := api.ConfiguredModels{Models: []api.ConfiguredModel{}}
 	set := s.current.View(access.Principal(r))
+	windows := set.Windows(r.Context())
 	for _, name := range slices.Sorted(maps.Keys(set.Models)) {
 		i := set.Models[name].Info
 		out.Models = append(out.Models, api.ConfiguredModel{
-			Name: name, Provider: i.Provider, Model: i.Model, Window: i.Window, Simulated: i.Simulated,
+			Name: name, Provider: i.Provider, Model: i.Model, Window: windows[name], Simulated: i.Simulated,
 			Default: name == set.Profiles[set.First].Model,
 		})
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,9 @@ import (
 	"github.com/weirhost/weir/host/daemon/telemetry"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -51,6 +54,17 @@ func (t *tools) routes() []openapi.Route {
 			About: "List the tools with their limits; with a query, those that fit it, best first",
 			Query: []openapi.Param{params.Query("query", "string", "what the tools should do, or their names"), params.Limit("20 that fit the query")},
 			Gives: ToolList{},
+		},
+		{
+			Method: "GET", Path: "/api/tools/{name}/limits",
+			Auth: openapi.Token, Handle: t.decideLimits,
+			About: "Show how much of a tool's results an agent reads and which limit decides, as it is or if one of the limits were another",
+			Query: []openapi.Param{
+				params.Query("profile", "string", "the agent; left out: the one of questions that name none"), params.Query("max_chars", "integer", "of [tools.NAME]; 0: the operator says nothing"),
+				params.Query("max_tool_result_length", "integer", "of the agent; empty: by the model's window"), params.Query("ceiling_chars", "integer", "of [limits]"),
+			},
+			Gives: plugin.Decision{},
+			Fails: []int{400, 404},
 		},
 		{
 			Method: "GET", Path: "/api/tools/{name}",
@@ -84,6 +98,7 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 				tools = append(tools, info)
 			}
 		}
+		t.decide(r, tools)
 		return httpjson.Answer(w, ToolList{tools, found})
 	}
 	for _, info := range t.host.Tools() {
@@ -91,7 +106,95 @@ func (t *tools) listTools(w http.ResponseWriter, r *http.Request) error {
 			tools = append(tools, info)
 		}
 	}
+	t.decide(r, tools)
 	return httpjson.Answer(w, ToolList{Tools: tools})
+}
+
+// decide notes in each tool how much of its results the first agent reads.
+func (t *tools) decide(r *http.Request, tools []plugin.ToolInfo) {
+	a, err := t.agent(r, "", nil)
+	if err != nil {
+		return
+	}
+	for i := range tools {
+		if tools[i].Plugin != "" { // weir's own tools are bound by the room in the window
+			tools[i].InForce = t.decided(tools[i].Spec.Name, a, nil, nil)
+		}
+	}
+}
+
+// An agentLimit is the limit of one agent.
+type agentLimit struct {
+	profile string
+	chars   int
+	why     tool.Text
+}
+
+// agent returns the limit of a profile, the first if name is empty. With a configured
+// limit it is the one that the profile would have with it; 0 of it is the default, and one
+// that points to nil is by the model's window.
+func (t *tools) agent(r *http.Request, name string, configured **int) (agentLimit, error) {
+	v := t.current.View(access.Principal(r))
+	a := agentLimit{profile: cmp.Or(name, v.First)}
+	prof, ok := v.Profiles[a.profile]
+	if !ok {
+		return a, api.Problemf(http.StatusBadRequest, "unknown_profile", "`weir config show` lists them", "there is no profile named %q", api.Clip(name, 80))
+	}
+	length := prof.Agent.MaxToolResultLength
+	if configured != nil {
+		length = *configured
+	}
+	window := 0
+	if length == nil {
+		ctx, cancel := context.WithTimeout(r.Context(), setup.LookTime)
+		defer cancel()
+		window = v.Models[prof.Model].Window(ctx)
+	}
+	a.chars, a.why = limit.Agent(length, window)
+	return a, nil
+}
+
+func (t *tools) decided(name string, a agentLimit, maxChars, ceiling *int) *plugin.Decision {
+	d := t.host.DecideIf(name, maxChars, ceiling, a.chars)
+	d.Profile = a.profile
+	for i := range d.Layers {
+		if d.Layers[i].Layer == tool.LayerAgent {
+			d.Layers[i].Why = a.why
+		}
+	}
+	return &d
+}
+
+// decideLimits answers with the limits of one tool for one agent.
+func (t *tools) decideLimits(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	info, err := t.toolFor(access.Principal(r), name)
+	if err != nil {
+		return err
+	}
+	if info.Plugin == "" {
+		return api.Problemf(http.StatusBadRequest, "no_limits", "it is bound by the room in the window", "%s is one of weir's own tools", name)
+	}
+	given := map[string]*int{}
+	for _, key := range []string{"max_chars", "max_tool_result_length", "ceiling_chars"} {
+		if r.URL.Query().Get(key) == "" {
+			continue
+		}
+		n, err := params.Int(r, key, 0)
+		if err != nil {
+			return err
+		}
+		given[key] = &n
+	}
+	var configured **int
+	if r.URL.Query().Has("max_tool_result_length") {
+		configured = new(given["max_tool_result_length"])
+	}
+	a, err := t.agent(r, r.URL.Query().Get("profile"), configured)
+	if err != nil {
+		return err
+	}
+	return httpjson.Answer(w, msg.Localize(params.Language(r), *t.decided(name, a, given["max_chars"], given["ceiling_chars"])))
 }
 
 // A ToolList is what GET /api/tools answers: with a query, Found says why each is there.
@@ -105,6 +208,9 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	one := []plugin.ToolInfo{info}
+	t.decide(r, one)
+	info = one[0]
 	info.Questions = t.host.ToolQuestions(info)
 	v, estimator := t.current.View(access.Principal(r)), new(agent.Estimator)
 	if m, ok := v.Models[v.Profiles[v.First].Model]; ok && m.Estimator != nil {

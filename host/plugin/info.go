@@ -147,7 +147,12 @@ type ToolInfo struct {
 	// Tokens estimates what the tool's description adds to each request in which a model
 	// is given it. Only the daemon's route of one tool fills it.
 	Tokens int `json:"tokens,omitempty"`
-	// Declared are the manifest's limits, Effective those in force.
+	// InForce is what a model reads of its results, for the agent that answers questions
+	// which name none. Only the daemon's routes fill it.
+	InForce *Decision `json:"in_force,omitempty"`
+	// Operator is what the operator sets in place of Declared.MaxChars; 0: nothing.
+	Operator int `json:"operator_chars,omitempty"`
+	// Declared are the manifest's limits, Effective those in force where no agent calls.
 	Declared  tool.Limits `json:"declared"`
 	Effective tool.Limits `json:"effective"`
 	// CharsBy, LinesBy, StrategyBy, TimeoutBy and MemoryBy name the layer that
@@ -168,6 +173,36 @@ type ToolInfo struct {
 	ParallelBy tool.Layer `json:"parallel_by,omitempty"`
 	// Effect is what the tool can do beyond answering.
 	Effect Effect `json:"effect,omitempty"`
+}
+
+// A Decision is how much of one tool's results a model reads, and which layer of limits
+// decides that.
+type Decision struct {
+	// Profile is the agent that calls; empty: none does.
+	Profile string `json:"profile,omitempty"`
+	// Chars and Lines are the limits in force, By and LinesBy the layers that decide them.
+	Chars   int        `json:"chars"`
+	By      tool.Layer `json:"by"`
+	Lines   int        `json:"lines"`
+	LinesBy tool.Layer `json:"lines_by"`
+	// Next is the limit in characters that would be in force without it, by the layer
+	// NextBy.
+	Next   int        `json:"next"`
+	NextBy tool.Layer `json:"next_by"`
+	// Layers are the limits in characters from the tool outwards. The round's share depends
+	// on the call and is not among them.
+	Layers []LayerLimit `json:"layers"`
+}
+
+// A LayerLimit is what one layer says about a tool's results.
+type LayerLimit struct {
+	Layer tool.Layer `json:"layer"`
+	Chars int        `json:"chars"` // 0: it says nothing
+	// Replaced says that another layer's limit takes its place; otherwise the lowest
+	// decides.
+	Replaced bool `json:"replaced,omitempty"`
+	// Why is the rule that the agent's limit follows.
+	Why tool.Text `json:"why,omitzero"`
 }
 
 // A LimitGroup is the tools whose results one limit bounds, for an agent with a limit

@@ -64,7 +64,7 @@ func TestRepeatIsOneLine(t *testing.T) {
 			t.Errorf("a tool could forge %s", text)
 		}
 	}
-	if got := limit.Line(r); !strings.Contains(got, "15,300 → 0 (identical") {
+	if got := limit.Line(r); !strings.Contains(got, "15,300 → 0 characters (identical") {
 		t.Errorf("the log's line: %s", got)
 	}
 }

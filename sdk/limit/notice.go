@@ -106,32 +106,7 @@ func (w words) briefly(missing, total int) string {
 }
 
 // limit names the layer that decided, and its limit.
-func (w words) limit(v tool.View) string {
-	n := w.pick(thousands(v.Limit), strconv.Itoa(v.Limit))
-	switch v.Unit {
-	case tool.Lines:
-		n += w.pick(" lines", " 行")
-	case tool.EntryUnit:
-		n += w.pick(" results", " 个结果")
-	default:
-		n += w.pick("", " 字符")
-	}
-	switch v.By {
-	case tool.LayerTool:
-		return w.pick("the tool's limit of ", "工具上限 ") + n
-	case tool.LayerOperator:
-		return w.pick("the operator's limit of ", "管理员上限 ") + n
-	case tool.LayerCeiling:
-		return w.pick("the ceiling of ", "系统上限 ") + n
-	case tool.LayerAgent:
-		return w.pick("the agent's limit of ", "智能体上限 ") + n
-	case tool.LayerRound:
-		return w.pick("this round's share of ", "本步份额 ") + n
-	case tool.LayerLoad:
-		return w.pick("the room left, ", "剩余空间 ") + n
-	}
-	return w.pick("the default limit of ", "默认上限 ") + n
-}
+func (w words) limit(v tool.View) string { return Name(v.By, v.Limit, v.Unit, tool.Locale(w)) }
 
 // remedy states how to get the missing part, or that it is lost.
 func (w words) remedy(r tool.Result) string {

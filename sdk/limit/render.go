@@ -170,14 +170,23 @@ func clip(s string, n int) string {
 	return s[:end] + sliver
 }
 
-// Line returns a one-line report of r for a log or a terminal: tool, characters
-// of the whole, characters shown, the limit that decided, the archive id.
+// Line returns a one-line report of r for a log or a terminal: tool, characters of the
+// whole, characters that a model reads of it, the limit that decided, the archive id.
 //
-//	grep_search 214,332 → 7,760 (tool limit) 📎 …a7k2
+//	grep_search 214,332 → 7,981 characters (the tool's limit of 8,000) 📎 …a7k2
 //
 // It shows the end of the id, because ids begin with the time and so their
 // beginnings are the same for weeks.
 func Line(r tool.Result) string {
+	read := 0
+	if r.Shown.Cut() || r.Shown.Summarized {
+		read = runes(Render(r, tool.En))
+	}
+	return LineOf(r, read)
+}
+
+// LineOf is Line for a result of which a model reads so many characters, notice included.
+func LineOf(r tool.Result, read int) string {
 	var b strings.Builder
 	b.WriteString(r.Tool)
 	if r.Err != nil {
@@ -186,16 +195,18 @@ func Line(r tool.Result) string {
 	v := r.Shown
 	if r.Err == nil || v.TotalChars > 0 {
 		b.WriteString(" " + thousands(v.TotalChars))
-	}
-	switch {
-	case r.Repeat:
-		b.WriteString(" → 0 (identical, shown above)")
-	case v.Summarized:
-		b.WriteString(" → " + thousands(runes(v.Text)) + " (summary)")
-	case v.Cut():
-		b.WriteString(" → " + thousands(runes(v.Text)))
-		if v.By != tool.LayerNone {
-			b.WriteString(" (" + string(v.By) + " limit)")
+		switch {
+		case r.Repeat:
+			b.WriteString(" → 0 characters (identical, shown above)")
+		case v.Summarized:
+			b.WriteString(" → " + thousands(read) + " characters (summary)")
+		case v.Cut():
+			b.WriteString(" → " + thousands(read) + " characters")
+			if v.By != tool.LayerNone {
+				b.WriteString(" (" + Name(v.By, v.Limit, v.Unit, tool.En) + ")")
+			}
+		default:
+			b.WriteString(" characters")
 		}
 	}
 	if r.Ref != nil {

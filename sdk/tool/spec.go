@@ -59,6 +59,19 @@ type Example struct {
 	Ask   string          `json:"ask"`
 	AskZh string          `json:"ask_zh,omitempty"`
 	Args  json.RawMessage `json:"args"`
+	// ArgsZh are the arguments of the call that answers AskZh; nil: Args.
+	ArgsZh json.RawMessage `json:"args_zh,omitempty"`
+}
+
+// In returns the question and the arguments of the call that answers it, in language l.
+func (e Example) In(l Locale) (ask string, args json.RawMessage) {
+	if l != Zh || e.AskZh == "" {
+		return e.Ask, e.Args
+	}
+	if e.ArgsZh != nil {
+		return e.AskZh, e.ArgsZh
+	}
+	return e.AskZh, e.Args
 }
 
 // ValidName reports whether s can name a tool or plugin: a lower-case letter,

@@ -74,7 +74,7 @@ func sameSpec(a, b tool.Spec) bool {
 	return a.Name == b.Name && a.Written == b.Written && a.Description == b.Description && a.DescriptionZh == b.DescriptionZh &&
 		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.ParamsZh, b.ParamsZh) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Script == b.Script && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
 		slices.EqualFunc(a.Examples, b.Examples, func(x, y tool.Example) bool {
-			return x.Ask == y.Ask && x.AskZh == y.AskZh && bytes.Equal(x.Args, y.Args)
+			return x.Ask == y.Ask && x.AskZh == y.AskZh && bytes.Equal(x.Args, y.Args) && bytes.Equal(x.ArgsZh, y.ArgsZh)
 		})
 }
 
@@ -208,7 +208,7 @@ func (k *Kit) Authored(l tool.Locale) *quote.Book {
 		for _, s := range k.Specs {
 			texts = append(texts, s.Describe(l), string(s.Parameters(l)))
 			for _, e := range s.Examples {
-				texts = append(texts, e.Ask, e.AskZh, string(e.Args))
+				texts = append(texts, e.Ask, e.AskZh, string(e.Args), string(e.ArgsZh))
 			}
 		}
 		b = quote.Read(texts, k.Recogniser())

@@ -37,7 +37,7 @@ func TestEveryFieldOfASpecCounts(t *testing.T) {
 	}
 	for i := range reflect.TypeFor[tool.Example]().NumField() {
 		var e tool.Example
-		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.ValueOf(tool.Example{Ask: "x", AskZh: "x", Args: json.RawMessage("{}")}).Field(i))
+		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.ValueOf(tool.Example{Ask: "x", AskZh: "x", Args: json.RawMessage("{}"), ArgsZh: json.RawMessage("{}")}).Field(i))
 		if sameSpec(tool.Spec{Examples: []tool.Example{{}}}, tool.Spec{Examples: []tool.Example{e}}) {
 			t.Errorf("an example's %s does not count", reflect.TypeFor[tool.Example]().Field(i).Name)
 		}

@@ -305,11 +305,8 @@ func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
 
 // exampleText shows one question and the call that answers it.
 func exampleText(name string, e tool.Example, l tool.Locale) string {
-	ask := e.Ask
-	if l == tool.Zh && e.AskZh != "" {
-		ask = e.AskZh
-	}
-	call := tool.Call{ID: "call_001", Tool: name, Args: json.RawMessage(limit.Neutralise(compact(e.Args)))}
+	ask, args := e.In(l)
+	call := tool.Call{ID: "call_001", Tool: name, Args: json.RawMessage(limit.Neutralise(compact(args)))}
 	return For(l).example + Quote(Clean(ask)) + "\n" + CallText(call) + "\n"
 }
 

@@ -36,7 +36,8 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 	info.NativeTools = cmp.Or(info.NativeTools, new(true))
 	s, err := m.look(ctx)
 	if info.Window <= 0 {
-		info.Window = max(s.Window, 0)
+		info.Window = max(cmp.Or(s.Window, m.cfg.KnownWindow), 0)
+		info.Documented = s.Window <= 0 && info.Window > 0
 	}
 	return info, err
 }

@@ -229,9 +229,12 @@ func fromSpec(s tool.Spec) toolInfo {
 	_ = json.Unmarshal(s.Params, &schema) // a schema that cannot be read has no arguments
 	t.params = slices.Sorted(maps.Keys(schema.Properties))
 	for _, e := range s.Examples {
-		args := map[string]json.RawMessage{}
-		if json.Unmarshal(e.Args, &args) == nil {
-			t.examples = append(t.examples, example{e.Ask, args}, example{e.AskZh, args})
+		for _, l := range []tool.Locale{tool.En, tool.Zh} {
+			ask, raw := e.In(l)
+			args := map[string]json.RawMessage{}
+			if json.Unmarshal(raw, &args) == nil {
+				t.examples = append(t.examples, example{ask, args})
+			}
 		}
 	}
 	return t

@@ -28,7 +28,12 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 		Name: m.cfg.Name, Provider: "openai", Model: m.cfg.Model, Window: m.cfg.Window, NativeTools: m.cfg.NativeTools, StartInThought: m.cfg.StartInThought,
 	}
 	if info.Window <= 0 {
-		if err := m.look(ctx, &info); err != nil {
+		err := m.look(ctx, &info)
+		if info.Window <= 0 {
+			info.Window = max(m.cfg.KnownWindow, 0)
+			info.Documented = info.Window > 0
+		}
+		if err != nil {
 			return info, err
 		}
 	}

@@ -27,6 +27,8 @@ type Report struct {
 	// Scripts says whether the model writes scripts that call tools; nil: not tried, or it
 	// failed for another reason.
 	Scripts *bool `json:"scripts"`
+	// Measured is what long prompts found out about the window; nil: it was not measured.
+	Measured *Measured `json:"measured,omitempty"`
 	// Reply is the beginning of what the model answered, at most 200 characters.
 	Reply string `json:"reply"`
 	// Usage sums all questions.
@@ -41,6 +43,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Provider       string `json:"provider"`
 		Model          string `json:"model"`
 		Window         int    `json:"window"` // tokens; 0: unknown
+		Documented     bool   `json:"documented,omitempty"`
 		NativeTools    *bool  `json:"native_tools"`
 		StartInThought bool   `json:"start_in_thought,omitempty"`
 		Simulated      bool   `json:"simulated"`
@@ -83,6 +86,7 @@ type StepName string
 const (
 	StepDescribe StepName = "describe" // ask the server what the model is
 	StepWindow   StepName = "window"   // is there room for tools
+	StepMeasure  StepName = "measure"  // how long may a prompt be, where that is asked for
 	StepQuestion StepName = "question" // one tiny question
 	StepTools    StepName = "tools"    // one question with a tool, by the provider's own tool calling
 	StepPrompt   StepName = "prompt"   // the same by text, where the provider's own does not work
@@ -99,6 +103,9 @@ type TestOptions struct {
 	// tools of a box; nil: no script is tried.
 	Script    tool.Spec
 	RunScript func(ctx context.Context, code string, box agent.Toolbox) (tool.Result, error)
+	// Measure is the longest prompt that measures the window, in tokens; 0: it is not
+	// measured. MeasureCost returns what that costs at most.
+	Measure int
 	// Tell is called with each step when it ends; nil: no call.
 	Tell func(Step)
 }
@@ -143,6 +150,9 @@ func (t *tester) run(ctx context.Context) Report {
 	roomy := t.window()
 	if t.Info.Simulated {
 		return t.Report
+	}
+	if t.Measure > 0 {
+		t.measure(ctx)
 	}
 	if t.tools(ctx); t.NativeTools == nil {
 		t.OK = false
@@ -193,11 +203,14 @@ func (t *tester) step(ctx context.Context, name StepName, do func(context.Contex
 // window says whether what is known of the window is enough.
 func (t *tester) window() bool {
 	s := Step{Name: StepWindow, OK: true, Msg: tool.Textf("%d tokens", t.Info.Window)}
+	if t.Info.Documented {
+		s.Msg = tool.Textf("%d tokens, by the documentation of the service", t.Info.Window)
+	}
 	name := t.Info.Name
 	switch n := t.Info.Window; {
 	case n <= 0:
 		s.Msg = tool.Textf("the server does not say how long its window is")
-		s.Hint = tool.Textf("set window in [models.%s], in tokens; without it weir keeps results short", name)
+		s.Hint = tool.Textf("set window in [models.%s], in tokens; `weir model test --window` measures it. Without it weir keeps results short", name)
 	case n < leastWindow:
 		s.OK, s.Code = false, agent.ModelWindow
 		s.Msg = tool.Textf("the window of %d tokens is too small for tools", n)

@@ -61,7 +61,7 @@ func TestTest(t *testing.T) {
 		{"by text, and the result is passed over", 32768, nil, replies{ready, ready, inText, ready}, true, &no, []Step{described, asked, wide, ignored,
 			{Name: StepPrompt, OK: true, Msg: tool.Text{Format: "the tool is called by text, but the answer does not use its result"}, Hint: tool.Text{Format: "answers may be wrong; a larger model does better"}}}},
 		{"the window is not known", 0, nil, replies{ready, calls}, true, &yes, []Step{described, asked,
-			{Name: StepWindow, OK: true, Msg: tool.Text{Format: "the server does not say how long its window is"}, Hint: tool.Text{Format: "set window in [models.mine], in tokens; without it weir keeps results short"}}, native}},
+			{Name: StepWindow, OK: true, Msg: tool.Text{Format: "the server does not say how long its window is"}, Hint: tool.Text{Format: "set window in [models.mine], in tokens; `weir model test --window` measures it. Without it weir keeps results short"}}, native}},
 		{"a wrong key ends it", 0, noKey, replies{fails(noKey)}, false, nil,
 			[]Step{{Name: StepDescribe, Code: agent.ModelAuth, Msg: tool.Text{Format: "the key was refused"}, Hint: tool.Text{Format: "set X"}}, {Name: StepQuestion, Code: agent.ModelAuth, Msg: tool.Text{Format: "the key was refused"}, Hint: tool.Text{Format: "set X"}}}},
 		{"an error of no kind", 0, nil, replies{fails(errors.New("odd"))}, false, nil, []Step{described, {Name: StepQuestion, Msg: tool.Text{Format: "odd"}}}},

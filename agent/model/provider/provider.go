@@ -35,7 +35,8 @@ type Config struct {
 	KeyEnv, EnvFile string
 	// EmbeddingModel is the server's model for vectors; empty: none.
 	EmbeddingModel string
-	// Window is the context window in tokens; 0: ask the server.
+	// Window is the context window in tokens; 0: ask the server, else the documented one
+	// of a hosted service (KnownWindow).
 	Window int
 	// NativeTools says whether the server takes tools; nil: find out.
 	NativeTools *bool
@@ -183,11 +184,7 @@ func New(cfg Config, log Logger) (agent.Model, error) {
 
 // Server returns the server of the model as host:port; empty: unknown.
 func (c Config) Server() string {
-	if c.BaseURL == "" {
-		p, _ := PresetByName(c.Provider)
-		c.BaseURL = p.address(c.Getenv)
-	}
-	u, err := url.Parse(c.BaseURL)
+	u, err := url.Parse(c.address())
 	switch {
 	case err != nil || u.Hostname() == "":
 		return ""
@@ -197,6 +194,15 @@ func (c Config) Server() string {
 		return net.JoinHostPort(u.Hostname(), "443")
 	}
 	return net.JoinHostPort(u.Hostname(), "80")
+}
+
+// address returns BaseURL, or the address of the preset.
+func (c Config) address() string {
+	if c.BaseURL != "" {
+		return c.BaseURL
+	}
+	p, _ := PresetByName(c.Provider)
+	return p.address(c.Getenv)
 }
 
 // fill adds the settings of presets. A variable is read only for the address of its
@@ -225,7 +231,7 @@ func (c *Config) fill(p Preset) {
 // client returns what the clients of all protocols are configured with.
 func (c Config) client(log Logger) model.Config {
 	return model.Config{
-		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, EnvFile: c.EnvFile, Model: c.Model, Window: c.Window,
+		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, EnvFile: c.EnvFile, Model: c.Model, Window: c.Window, KnownWindow: c.KnownWindow(),
 		NativeTools: c.NativeTools, StartInThought: c.startsInThought(), HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
 		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra,
 		OnRetry: c.onRetry(log),

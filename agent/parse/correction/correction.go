@@ -52,6 +52,8 @@ type texts struct {
 	call, list, more                                                  string
 	unknown, unknownNear, badJSON, badJSONAt, truncated               string
 	noArgs, noArgsDetail, noName, inThought, inText, otherwise, close string
+	details                                                           map[string]string // of Malformed.Detail, where they are not English
+	place                                                             string
 }
 
 var corrections = map[tool.Locale]texts{
@@ -70,7 +72,25 @@ var corrections = map[tool.Locale]texts{
 		noArgs: "它没有参数。", noArgsDetail: "它的参数无法使用：%s。", noName: "它没有写明工具名称。",
 		inThought: "它写在没有结束的思考里。请先结束思考，再输出调用。",
 		inText:    "它写在句子里，而这句话没有说明你要执行它。如果要执行，请单独输出；否则请用文字回答。", otherwise: "无法读懂它。",
+		details: map[string]string{
+			"a closing quote is missing": "缺少结束引号", "it is nested too deeply": "嵌套太深", "quotes inside a string are not escaped": "字符串中的引号没有转义",
+			"the arguments are not a JSON object": "参数不是 JSON 对象", "no key of the object is a parameter": "对象中没有一个键是参数", "a value is a placeholder": "有一个值是占位内容", "they do not fit the parameters": "不符合工具的参数定义",
+		},
+		place: "第 %d 字节，在 %q 之后",
 	},
+}
+
+// detail returns what a parser says about a call, in the language of w.
+func (w texts) detail(said string) string {
+	if own, ok := w.details[said]; ok {
+		return own
+	}
+	var at int
+	var near string
+	if n, _ := fmt.Sscanf(said, "byte %d, after %q", &at, &near); n == 2 && w.place != "" {
+		said = fmt.Sprintf(w.place, at, near)
+	}
+	return oneLine(said, 80)
 }
 
 func (w texts) quoted(s string) string {
@@ -106,14 +126,14 @@ func (w texts) reason(m parse.Malformed, near []string, tools []tool.Spec) strin
 		if m.Detail == "" {
 			return w.badJSON
 		}
-		return fmt.Sprintf(w.badJSONAt, oneLine(m.Detail, 80))
+		return fmt.Sprintf(w.badJSONAt, w.detail(m.Detail))
 	case parse.ReasonTruncated:
 		return w.truncated
 	case parse.ReasonNoArgs:
 		if m.Detail == "" {
 			return w.noArgs
 		}
-		return fmt.Sprintf(w.noArgsDetail, oneLine(m.Detail, 80))
+		return fmt.Sprintf(w.noArgsDetail, w.detail(m.Detail))
 	case parse.ReasonNoName:
 		return w.noName
 	case parse.ReasonInThought:

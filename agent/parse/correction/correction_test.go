@@ -3,6 +3,8 @@ package correction_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,4 +112,31 @@ func ExampleFor() {
 	// Your call was not run: <tool_call>{"name":"weather"}</tool_call>
 	// There is no tool named "weather". The nearest names are: get_weather.
 	// It is called like this: <tool_call>{"id":"call_001","tool_name":"get_weather","arguments":{"city":"…"}}</tool_call>
+}
+
+// What the parser says about a broken call is Chinese in a Chinese correction, whichever of
+// its sentences it is.
+func TestDetailsAreInTheLanguageOfTheCorrection(t *testing.T) {
+	said := []string{`byte 12, after "{\"city\""`}
+	for _, file := range []string{"../item.go", "../calls.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?:Reason\w+, |Detail: |unescaped = )"([^"]+)"`).FindAllStringSubmatch(string(source), -1) {
+			said = append(said, m[1])
+		}
+	}
+	if len(said) < 6 {
+		t.Fatalf("only %q were found in the parser", said)
+	}
+	english := regexp.MustCompile(`[A-Za-z]+ [A-Za-z]+`)
+	for _, detail := range said {
+		for _, reason := range []parse.Reason{parse.ReasonBadJSON, parse.ReasonNoArgs} {
+			got := correction.For(parse.Malformed{Reason: reason, Detail: detail, Format: "native"}, nil, tool.Zh)
+			if scrap := english.FindString(got); scrap != "" {
+				t.Errorf("%q has %q", got, scrap)
+			}
+		}
+	}
 }

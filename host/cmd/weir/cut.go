@@ -198,6 +198,6 @@ func (k cutRun) show(c *cli, r tool.Result, l tool.Limits) error {
 	if c.Colours(c.Out) && !strings.HasSuffix(text, "\n") {
 		fmt.Fprintln(c.Out)
 	}
-	fmt.Fprintln(c.Err, c.text(plugincmd.CutSummary(r)))
+	fmt.Fprintln(c.Err, plugincmd.CutSummary(c.Printer, r))
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,10 +62,13 @@ func modelTestCmd(c *cli) *cobra.Command {
 		Use: "test [NAME...]", Short: "Ask a model one thing and one tool call; say what is wrong, and what to change", Args: argCount(0, -1, "models"),
 		Long: "Ask a model one tiny question and one that calls a tool: by the provider's own tool calling, else by text.\n" +
 			"Says what is wrong (the key, the name, the address, a model that is not opened, the window, the tools) and\n" +
-			"what to change, each step as it ends. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
+			"what to change, each step as it ends. --window also measures the window, by prompts that grow until the model\n" +
+			"does not know their beginning; how many tokens that takes at most is said before. Without NAME: the default profile's model. Exits with 3 if a model cannot be used.",
 		RunE: func(cmd *cobra.Command, args []string) error { return c.models().Test(cmd.Context(), args, all, o) },
 	}
 	cmd.Flags().DurationVar(&o.Bound, "timeout", provider.DefaultStepBound, "the most `TIME` of one step; 0: 1m; negative: no bound")
+	cmd.Flags().IntVar(&o.Measure, "window", 0, "measure the window, by prompts of at most `TOKENS`")
+	cmd.Flags().Lookup("window").NoOptDefVal = strconv.Itoa(provider.DefaultMeasure)
 	cmd.Flags().BoolVar(&all, "all", false, "test every configured model")
 	return cmd
 }

@@ -117,13 +117,16 @@ type ToolCallStart struct {
 // A ToolCallResult is one result with its counts: characters produced, shown and,
 // when KeptUUID is set, archived.
 type ToolCallResult struct {
-	ID       string      `json:"id"`
-	Tool     string      `json:"tool"`
-	OK       bool        `json:"ok"`
-	Error    *tool.Error `json:"error,omitempty"`
-	Produced int         `json:"produced"`
-	Shown    int         `json:"shown"`
-	KeptUUID string      `json:"kept_uuid,omitempty"`
+	ID    string      `json:"id"`
+	Tool  string      `json:"tool"`
+	OK    bool        `json:"ok"`
+	Error *tool.Error `json:"error,omitempty"`
+	// Produced are the characters of the whole, Shown those of it that a model is shown,
+	// and Read those that the model reads, notice included.
+	Produced int    `json:"produced"`
+	Shown    int    `json:"shown"`
+	Read     int    `json:"read,omitempty"`
+	KeptUUID string `json:"kept_uuid,omitempty"`
 	// Parts are the pictures and other files of the archived result, in their order; see
 	// GET /api/archives/{uuid}/parts/{n}.
 	Parts  []tool.Part `json:"parts,omitempty"`

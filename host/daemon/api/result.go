@@ -13,7 +13,11 @@ func ResultOf(r tool.Result, elapsedMS int64, l tool.Locale) ToolCallResult {
 // ResultWithText is ResultOf for a result whose text is already rendered.
 func ResultWithText(r tool.Result, elapsedMS int64, text string) ToolCallResult {
 	out := CountsOf(r)
-	out.ElapsedMS, out.Text, out.Line = elapsedMS, text, limit.Line(r)
+	out.ElapsedMS, out.Text, out.Read = elapsedMS, text, out.Shown
+	if r.Shown.Cut() || r.Shown.Summarized {
+		out.Read, _ = limit.Count(text)
+	}
+	out.Line = limit.LineOf(r, out.Read)
 	return out
 }
 

@@ -87,6 +87,7 @@ type TraceCall struct {
 	WaitedMS int64 `json:"waited_ms,omitempty"`
 	Produced int   `json:"produced"` // characters
 	Shown    int   `json:"shown"`
+	Read     int   `json:"read,omitempty"` // of a result that is cut, notice included
 	// Layer, Limit and Unit name the limit that cut the result; empty: nothing is
 	// cut.
 	Layer      tool.Layer `json:"layer,omitempty"`

@@ -83,3 +83,17 @@ func Probing(ctx context.Context) {
 
 // WritesScripts reports whether the model is known to write scripts.
 func (m Model) WritesScripts() bool { return m.Scripts != nil && m.Scripts() }
+
+// Window returns the context window in force, in tokens: the configured one, else what the
+// model's server says, which is asked within ctx until it has answered once, else the
+// documented one. 0: unknown.
+func (m Model) Window(ctx context.Context) int {
+	if m.Info.Window > 0 {
+		return m.Info.Window
+	}
+	if d, ok := agent.As[agent.Describer](m.Model); ok {
+		info, _ := d.Describe(ctx) // an error comes with what is known without the server
+		return max(info.Window, 0)
+	}
+	return 0
+}

@@ -61,7 +61,7 @@ func (t *turn) given(ctx context.Context, session *host.Session, history []agent
 		a.Tool = c.Tool
 		r := a.Result()
 		if t.ask.Options != nil && t.ask.Options.WeirTools {
-			c.MaxChars, _ = limit.Agent(t.prof.Agent.MaxToolResultLength, t.prof.Agent.Window)
+			c.MaxChars, _ = limit.Agent(t.prof.Agent.MaxToolResultLength, t.model.Window(ctx))
 			kept, err := session.Ingest(ctx, c, []byte(a.Text))
 			if err != nil {
 				return nil, err

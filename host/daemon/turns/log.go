@@ -54,10 +54,8 @@ func (l Log) Observe(e agent.Event) {
 		l.Logger.Info("archived results may be meant", "uuids", e.UUIDs, "score", e.Score, "by", e.By, "hinted", e.Hinted, "loaded", e.Preloaded)
 	case agent.Folded:
 		l.Logger.Info("folded", "results", len(e.UUIDs), "saved_chars", e.SavedChars, "mid_turn", e.MidTurn)
-	case agent.Budget:
-		if e.TooLong {
-			l.Logger.Warn("the system prompt is too long for the window", "system_chars", e.SystemChars, "window_tokens", e.Window)
-		}
+	case agent.LongPrompt:
+		l.Logger.Warn("the system prompt is very long and may exceed the window", "conversation", l.Conversation, "system_chars", e.Chars, "system_tokens", e.Tokens, "window_tokens", e.Window)
 	case agent.TurnEnd:
 		l.Logger.Info("turn ended", "reason", e.Reason, "rounds", e.Rounds, "calls", e.Calls, "produced_chars", e.ProducedChars,
 			"shown_chars", e.ShownChars, "kept_chars", e.KeptChars, "prompt_tokens", l.End.Usage.Prompt, "completion_tokens", l.End.Usage.Completion,

@@ -60,6 +60,8 @@ func (t *Trace) Observe(e agent.Event) {
 		tr.Window, tr.Limit, tr.Why = e.Window, e.Limit, e.Why.String()
 	case agent.ModelPassed:
 		tr.Passed = append(tr.Passed, api.ModelPassed{Model: e.Model, Message: e.Why})
+	case agent.LongPrompt:
+		tr.Notes = append(tr.Notes, longPromptText(e))
 	case agent.Offered:
 		tr.Tools, tr.Limits = e.Tools, t.Limits(tr.Limit)
 	case agent.CallStart:
@@ -93,6 +95,13 @@ func (t *Trace) Observe(e agent.Event) {
 	}
 }
 
+func longPromptText(e agent.LongPrompt) tool.Text {
+	if e.Window <= 0 {
+		return tool.Textf("the system prompt is very long (%d characters) and may exceed the model's window, which is unknown", e.Chars)
+	}
+	return tool.Textf("the system prompt is very long (%d characters, about %d tokens) and may exceed the model's window of %d tokens", e.Chars, e.Tokens, e.Window)
+}
+
 // Result implements Observer.
 func (t *Trace) Result(done Call) {
 	r := done.Out
@@ -102,7 +111,7 @@ func (t *Trace) Result(done Call) {
 		if c.ID != r.ID {
 			continue
 		}
-		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Layer, r.Limit, r.Unit
+		c.OK, c.ElapsedMS, c.Produced, c.Shown, c.Read, c.Layer, c.Limit, c.Unit = r.OK, r.ElapsedMS, r.Produced, r.Shown, r.Read, r.Layer, r.Limit, r.Unit
 		c.KeptUUID, c.LoadedUUID, c.Summarized, c.Line, c.Refused = r.KeptUUID, r.LoadedUUID, r.Summarized, r.Line, r.Refused
 		c.FoundRank, c.Calls = t.found[r.Tool], r.Calls
 		if r.Approval != nil {

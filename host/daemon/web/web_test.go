@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weirhost/weir/sdk/limit"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 func read(t *testing.T, name string) string {
@@ -217,6 +220,44 @@ func TestWords(t *testing.T) {
 		group, _, _ := strings.Cut(key, "_")
 		if !strings.Contains(ts, `"`+key+`"`) && !strings.Contains(ts, "`"+group+"_${") {
 			t.Errorf("the text %s is not used", key)
+		}
+	}
+}
+
+// Each layer of limits has the name that notices give it.
+func TestLayersHaveOneName(t *testing.T) {
+	all := words(t)
+	for _, l := range []tool.Layer{tool.LayerTool, tool.LayerDefault, tool.LayerOperator, tool.LayerCeiling, tool.LayerAgent, tool.LayerRound, tool.LayerLoad} {
+		want := [2]string{limit.LayerName(l, tool.En), limit.LayerName(l, tool.Zh)}
+		if got := all["layer_"+string(l)]; got != want {
+			t.Errorf("%s is %q on the page and %q in notices", l, got, want)
+		}
+	}
+}
+
+// Every place of a text is filled in: an empty one leaves a scrap, such as a colon before a
+// full stop.
+func TestTextsAreFilledIn(t *testing.T) {
+	all, ts := words(t), code(t)
+	call := regexp.MustCompile(`\bt\("(\w+)"(?:\)|(, \{))`) // with no variable in place of the object
+	for _, m := range call.FindAllStringSubmatchIndex(ts, -1) {
+		key, args := ts[m[2]:m[3]], ""
+		if m[4] >= 0 {
+			depth, end := 1, m[5]
+			for ; end < len(ts) && depth > 0; end++ {
+				switch ts[end] {
+				case '{':
+					depth++
+				case '}':
+					depth--
+				}
+			}
+			args = ts[m[5]:end]
+		}
+		for _, place := range found(`\{(\w+)\}`, all[key][0]) {
+			if !regexp.MustCompile(`\b`+place+`\b`).MatchString(args) && !strings.Contains(args, "...") {
+				t.Errorf("t(%q) does not fill in {%s}", key, place)
+			}
 		}
 	}
 }

@@ -45,6 +45,9 @@ type Options struct {
 	Stays bool
 	// Stop ends the process when an operator asks over the API. Nil: it is refused.
 	Stop func()
+	// ModelHTTP asks the models; nil: the default client. Tests lead the address of a
+	// hosted service to a server of their own.
+	ModelHTTP *http.Client
 	// Notice receives the sentences for a person while the App opens: its warnings,
 	// and what takes long. If nil, warnings go to the log.
 	Notice func(tool.Text)
@@ -135,7 +138,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	if a.tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, o.Version); err != nil {
 		return nil, err
 	}
-	a.models = newModels(s, loaded.Secrets, a.Log, nil)
+	a.models = newModels(s, loaded.Secrets, a.Log, o.ModelHTTP, nil)
 	a.probeModels(s, a.models)
 	if err := a.openHost(ctx, s); err != nil {
 		return nil, err

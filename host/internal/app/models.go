@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"reflect"
 	"sync"
 	"time"
@@ -85,13 +87,13 @@ func (p *previous) unchanged(name string, m config.ModelSettings, env config.Loo
 }
 
 // newModels returns every configured model and the demo model. Unchanged models
-// of before are reused; before may be nil.
-func newModels(s config.Settings, env config.Lookup, log hclog.Logger, before *previous) map[string]daemon.Model {
+// of before are reused; before may be nil, and so may the client by which they are asked.
+func newModels(s config.Settings, env config.Lookup, log hclog.Logger, by *http.Client, before *previous) map[string]daemon.Model {
 	out := map[string]daemon.Model{daemon.DemoModel: demoModel()}
 	for name, m := range s.Models {
 		old, ok := before.unchanged(name, m, env)
 		if !ok {
-			old = NewModel(name, m, env, log)
+			old = newModel(name, m, env, log, by)
 		}
 		old.Fallback = m.Fallback
 		out[name] = old
@@ -109,6 +111,11 @@ func DemoInfo() agent.ModelInfo {
 // NewModel returns one configured model. If it cannot be made, Unusable returns the
 // reason.
 func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.Logger) daemon.Model {
+	return newModel(name, m, env, log, nil)
+}
+
+// newModel is NewModel, asked by a client; nil: the default one.
+func newModel(name string, m config.ModelSettings, env config.Lookup, log hclog.Logger, by *http.Client) daemon.Model {
 	if m.Provider == daemon.DemoModel {
 		return demoModel()
 	}
@@ -116,10 +123,11 @@ func NewModel(name string, m config.ModelSettings, env config.Lookup, log hclog.
 	cfg := provider.Config{
 		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv(), EnvFile: m.EnvFile(), Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
 		NativeTools: m.NativeTools, StartInThought: m.InThought, Extra: m.Extra, FirstTimeout: time.Duration(m.First), StallTimeout: time.Duration(m.Timeout),
-		Getenv: func(name string) string { v, _ := env(name); return v },
+		Getenv: func(name string) string { v, _ := env(name); return v }, HTTP: by,
 	}
 	model, err := provider.New(cfg, log.Named("model"))
 	if err != nil {
+		info.Window = cmp.Or(m.Window, cfg.KnownWindow())
 		return daemon.Model{Model: unusable{err}, Info: info}
 	}
 	return daemon.Model{Model: model, Info: info, Server: cfg.Server(), Price: agent.Price(m.Price), Estimator: new(agent.Estimator), NativeTools: m.NativeTools}

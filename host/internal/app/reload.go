@@ -121,7 +121,7 @@ type pending struct {
 func (a *App) prepare(p config.Paths, loaded config.Loaded) (_ *pending, err error) {
 	s := loaded.Settings.WithDefaults()
 	before := &previous{a.inForce, a.env.lookup, a.models}
-	models := newModels(s, loaded.Secrets, a.Log, before)
+	models := newModels(s, loaded.Secrets, a.Log, a.options.ModelHTTP, before)
 	tracing := a.tracing
 	if !reflect.DeepEqual(s.Telemetry, a.inForce.Telemetry) {
 		if tracing, err = openTracing(s.Telemetry, loaded.Secrets, a.Log, a.options.Version); err != nil {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -97,7 +98,7 @@ func callLine(p *term.Printer, start api.ToolCallStart, e api.ToolCallResult, in
 		mark = "✗ "
 		parts = append(parts, string(e.Error.Code)+": "+term.Visible(e.Error.Msg, 160))
 	case e.Layer != "" || e.Summarized:
-		parts = append(parts, cutText(p, e.Produced, e.Shown, e.Layer, e.Limit, e.Unit, e.Summarized))
+		parts = append(parts, cutText(p, cutCounts{e.Produced, cmp.Or(e.Read, e.Shown), e.Layer, e.Limit, e.Unit, e.Summarized}))
 	default:
 		parts = append(parts, p.Sprintf("%s characters", term.Grouped(e.Produced)))
 	}
@@ -137,41 +138,25 @@ func fileText(p *term.Printer, uuid string, n int, f tool.Part) string {
 	return p.Sprintf("%s, %s bytes: weir archive show %s%s --output %s", term.Visible(f.MIME, 60), term.Grouped(f.Bytes), uuid, number, name)
 }
 
-// cutText returns how much of a result is shown, and the limit that cut it.
-func cutText(p *term.Printer, produced, shown int, l tool.Layer, n int, u tool.Unit, summarized bool) string {
-	numbers := term.Grouped(produced) + " → " + term.Grouped(shown)
-	switch {
-	case summarized:
-		return p.Sprintf("%s characters, a summary by a model", numbers)
-	case n <= 0:
-		return p.Sprintf("%s characters (%s)", numbers, layerText(l))
-	case u == tool.Lines:
-		return p.Sprintf("%s characters (%s %s lines)", numbers, layerText(l), term.Grouped(n))
-	case u == tool.EntryUnit:
-		return p.Sprintf("%s characters (%s %s results)", numbers, layerText(l), term.Grouped(n))
-	}
-	return p.Sprintf("%s characters (%s %s)", numbers, layerText(l), term.Grouped(n))
+// cutCounts are how much a model reads of a result, and the limit that decided.
+type cutCounts struct {
+	produced, read int // characters
+	by             tool.Layer
+	limit          int
+	unit           tool.Unit
+	summarized     bool
 }
 
-// layerText returns the name of a layer of limits.
-func layerText(l tool.Layer) tool.Text {
-	switch l {
-	case tool.LayerTool:
-		return tool.Textf("tool limit")
-	case tool.LayerOperator:
-		return tool.Textf("operator limit")
-	case tool.LayerDefault:
-		return tool.Textf("default limit")
-	case tool.LayerCeiling:
-		return tool.Textf("ceiling")
-	case tool.LayerAgent:
-		return tool.Textf("agent limit")
-	case tool.LayerRound:
-		return tool.Textf("round limit")
-	case tool.LayerLoad:
-		return tool.Textf("room left")
+// cutText describes a cut.
+func cutText(p *term.Printer, c cutCounts) string {
+	numbers := term.Grouped(c.produced) + " → " + term.Grouped(c.read)
+	switch {
+	case c.summarized:
+		return p.Sprintf("%s characters, a summary by a model", numbers)
+	case c.limit <= 0:
+		return p.Sprintf("%s characters (%s)", numbers, limit.LayerName(c.by, p.Locale()))
 	}
-	return tool.Textf("%s limit", string(l))
+	return p.Sprintf("%s characters (%s)", numbers, limit.Name(c.by, c.limit, c.unit, p.Locale()))
 }
 
 // thought shows a part of the model's reasoning, or how long it is.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ func ExplainText(p *term.Printer, t api.Trace) string {
 		outf("  at most %s characters of one result, decided by: %s", term.Grouped(t.Limit), whyText(t))
 	}
 	for _, g := range t.Limits {
-		outf("  %s characters (%v; otherwise %s, %v): %s", term.Grouped(g.Chars), layerText(g.By), term.Grouped(g.Next), layerText(g.NextBy), limit.Visible(strings.Join(g.Tools, ", ")))
+		outf("  %s characters (%s; without it %s): %s", term.Grouped(g.Chars), limit.LayerName(g.By, p.Locale()), limit.Name(g.NextBy, g.Next, tool.Chars, p.Locale()), limit.Visible(strings.Join(g.Tools, ", ")))
 	}
 	tools := 0
 	if len(t.Tools) > 0 {
@@ -91,7 +92,7 @@ func explainCuts(p *term.Printer, t api.Trace, outf func(string, ...any)) {
 			case call.LoadedUUID != "":
 				outf("  round %d: %s loaded %s characters of %s", r.Round, name, term.Grouped(call.Shown), call.LoadedUUID)
 			default:
-				outf("  round %d: %s %s", r.Round, name, cutText(p, call.Produced, call.Shown, call.Layer, call.Limit, call.Unit, call.Summarized))
+				outf("  round %d: %s %s", r.Round, name, cutText(p, cutCounts{call.Produced, cmp.Or(call.Read, call.Shown), call.Layer, call.Limit, call.Unit, call.Summarized}))
 			}
 			if call.KeptUUID != "" {
 				outf("    the whole: weir archive show %s", call.KeptUUID)

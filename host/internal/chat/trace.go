@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -83,7 +84,7 @@ func tracedCall(p *term.Printer, call api.TraceCall) string {
 	case call.Error != "":
 		s += "✗ " + string(call.Error)
 	case call.Layer != "" || call.Summarized:
-		s += cutText(p, call.Produced, call.Shown, call.Layer, call.Limit, call.Unit, call.Summarized)
+		s += cutText(p, cutCounts{call.Produced, cmp.Or(call.Read, call.Shown), call.Layer, call.Limit, call.Unit, call.Summarized})
 	default:
 		s += p.Sprintf("%s characters", term.Grouped(call.Produced))
 	}

@@ -45,7 +45,7 @@ func TestCheckManifests(t *testing.T) {
 
 // A recommendation names the limit in force and those that suit the model's window.
 func TestRecommendations(t *testing.T) {
-	s, faults := config.Parse("tools.toml", "[models.big]\nprovider='vllm'\nmodel='x'\nwindow=131072\n[models.new]\nprovider='vllm'\nmodel='y'\n[agent]\nmodel='big'\n[agents.plain]\nmodel='new'\n[agents.show]\nmax_tool_result_length=2000\n")
+	s, faults := config.Parse("tools.toml", "[models.big]\nprovider='vllm'\nmodel='x'\nwindow=131072\n[models.new]\nprovider='vllm'\nmodel='y'\n[agent]\nmodel='big'\n[agents.plain]\nmodel='new'\n[agents.show]\nmax_tool_result_length=2000\n[models.ark]\nprovider='ark'\nmodel='doubao-seed-1-6'\n[agents.search]\nmodel='ark'\n")
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -55,7 +55,8 @@ func TestRecommendations(t *testing.T) {
 	}
 	want := []string{
 		"profile default, model big: max_tool_result_length is 24000 (the model's window of 131072 tokens); recommended for 131072 tokens: 16000 to 32000",
-		"profile plain, model new: max_tool_result_length is 4000 (the model's window is unknown). The file does not say the model's window: weir asks the model, or set window in [models.new]; docs/limits.md lists the recommended limits",
+		"profile plain, model new: max_tool_result_length is 4000 (the model's window is unknown). The model's window is not known without asking it; set window in [models.new], which `weir model test --window` measures; docs/limits.md lists the recommended limits",
+		"profile search, model ark: max_tool_result_length is 24000 (the model's window of 224000 tokens); recommended for 224000 tokens: 16000 to 32000",
 		"profile show, model demo: max_tool_result_length is 2000 (max_tool_result_length = 2000); recommended for 32768 tokens: 8000 to 16000",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/agent/model/demo"
+	"github.com/weirhost/weir/agent/model/provider"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/sdk/limit"
@@ -15,7 +16,7 @@ import (
 type Recommendation struct {
 	Profile string `json:"profile"`
 	Model   string `json:"model"`
-	Window  int    `json:"window"` // tokens; 0: the file does not say
+	Window  int    `json:"window"` // tokens; 0: neither the file nor the service's documentation says
 	// Limit is max_tool_result_length as it holds, in characters, and Why the rule
 	// that decides it. 0: the model is asked for its window first.
 	Limit int       `json:"limit"`
@@ -35,7 +36,11 @@ func Recommendations(s config.Settings) []Recommendation {
 }
 
 func recommend(s config.Settings, profile string, a config.AgentSettings) Recommendation {
-	r := Recommendation{Profile: profile, Model: a.Model, Window: s.Models[a.Model].Window}
+	m := s.Models[a.Model]
+	r := Recommendation{Profile: profile, Model: a.Model, Window: m.Window}
+	if r.Window <= 0 {
+		r.Window = provider.Config{Provider: m.Provider, BaseURL: m.BaseURL, Model: m.Model}.KnownWindow()
+	}
 	if _, configured := s.Models[a.Model]; !configured && a.Model == daemon.DemoModel {
 		r.Window = demo.Window
 	}
@@ -47,7 +52,7 @@ func recommend(s config.Settings, profile string, a config.AgentSettings) Recomm
 // Text returns the recommendation on one line.
 func (r Recommendation) Text() tool.Text {
 	if r.Window <= 0 {
-		return tool.Textf("profile %s, model %s: max_tool_result_length is %d (%v). The file does not say the model's window: weir asks the model, or set window in [models.%s]; docs/limits.md lists the recommended limits",
+		return tool.Textf("profile %s, model %s: max_tool_result_length is %d (%v). The model's window is not known without asking it; set window in [models.%s], which `weir model test --window` measures; docs/limits.md lists the recommended limits",
 			r.Profile, r.Model, r.Limit, r.Why, r.Model)
 	}
 	return tool.Textf("profile %s, model %s: max_tool_result_length is %d (%v); recommended for %d tokens: %d to %d",

@@ -58,6 +58,7 @@ func newSpecs(l tool.Locale, search, searchZh string) []tool.Spec {
 			Params: searchSchema(l), Output: searchLimits(),
 			Examples: []tool.Example{{
 				Ask: "Which of the earlier results mentioned the timeout?", AskZh: "之前哪个结果提到了超时？", Args: json.RawMessage(`{"query":"timeout"}`),
+				ArgsZh: json.RawMessage(`{"query":"超时"}`),
 			}},
 		},
 	}

@@ -59,11 +59,14 @@ func (c *Commands) List(ctx context.Context) error {
 		BaseURL  string `json:"base_url,omitempty"`
 		Window   int    `json:"window"` // tokens; 0: asked for
 		Default  bool   `json:"default"`
+		// Documented is the window that holds where the server says none, in tokens.
+		Documented int `json:"documented_window,omitempty"`
 	}
 	rows := []row{}
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
 		m := s.Models[name]
-		rows = append(rows, row{name, m.Provider, m.Model, m.BaseURL, m.Window, name == s.Agent.Model})
+		known := provider.Config{Provider: m.Provider, BaseURL: m.BaseURL, Model: m.Model}.KnownWindow()
+		rows = append(rows, row{name, m.Provider, m.Model, m.BaseURL, m.Window, name == s.Agent.Model, known})
 	}
 	rows = append(rows, row{Name: daemon.DemoModel, Provider: "weir", Model: app.DemoInfo().Model, Default: s.Agent.Model == daemon.DemoModel})
 	if c.JSON {
@@ -76,8 +79,11 @@ func (c *Commands) List(ctx context.Context) error {
 	c.Table("NAME\tPROVIDER\tMODEL\tWINDOW\t", func(w io.Writer) {
 		for _, r := range rows {
 			window, mark := c.Sprintf("asked for"), ""
-			if r.Window > 0 {
+			switch {
+			case r.Window > 0:
 				window = fmt.Sprint(r.Window)
+			case r.Documented > 0:
+				window = c.Sprintf("asked for, else %d", r.Documented)
 			}
 			if r.Default {
 				mark = c.Sprintf("(default)")

@@ -64,6 +64,10 @@ func (c *Commands) Test(ctx context.Context, names []string, all bool, o provide
 		model := app.NewModel(name, m, l.Secrets, log)
 		models[i], show.models[i].title = model.Model, strings.TrimSpace(fmt.Sprintf("%s: %s %s", name, model.Info.Provider, model.Info.Model))
 	}
+	if o.Measure > 0 {
+		prompts, tokens := provider.MeasureCost(o.Measure)
+		c.Errf("measuring the window: at most %d prompts with %s tokens together, for each model\n", prompts, term.Grouped(tokens))
+	}
 	out := make([]tested, len(names))
 	update, done := c.Progress(show.asking())
 	defer done()
@@ -178,7 +182,7 @@ func (c *Commands) tellStep(s provider.Step) {
 	mark := "ok  "
 	switch {
 	case s.OK:
-	case s.Name == provider.StepTools || s.Name == provider.StepScript && s.Code == "": // there is another way
+	case s.Name == provider.StepMeasure && s.Code == "", s.Name == provider.StepTools || s.Name == provider.StepScript && s.Code == "": // there is another way
 		mark = "no  "
 	default:
 		mark = "FAIL"

@@ -226,3 +226,17 @@ func TestTranslationsHaveTheSameArguments(t *testing.T) {
 		}
 	}
 }
+
+// A sentence without arguments is printed as it is written, so a doubled percent sign would
+// be seen as two.
+func TestSentencesWithoutArgumentsHaveNoDoubledPercent(t *testing.T) {
+	texts, err := Chinese()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range texts {
+		if len(verbs.FindAllString(strings.ReplaceAll(key, "%%", ""), -1)) == 0 && strings.Contains(key+text, "%%") {
+			t.Errorf("%q, %q: write it without a percent sign", key, text)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func (c *Commands) ShowFigures(f plugintest.Figures) {
 	c.Table("TOOL\tWITH\tCALLS\tFIRST\tP50\tP99\tMEMORY\tTEXT\tSHOWN", func(w io.Writer) {
 		for _, t := range f.Tools {
 			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%d\n", t.Tool, term.OneLine(t.From, 30), t.Calls,
-				term.Duration(t.First), term.Duration(t.P50), term.Duration(t.P99), c.text(orNone(t.Memory)), c.charsText(t.WholeChars), c.linesText(t.WholeLines), t.ShownChars)
+				term.Duration(t.First), term.Duration(t.P50), term.Duration(t.P99), c.text(orNone(t.Memory)), c.Sprintf("%s characters", term.Grouped(t.WholeChars)), c.Sprintf("%s lines", term.Grouped(t.WholeLines)), t.ShownChars)
 		}
 	})
 	for _, t := range f.Tools {

@@ -35,13 +35,13 @@ func Explain(p *term.Printer, r tool.Result) {
 	}
 }
 
-// CutSummary returns a line with what was produced, what is shown and why.
-func CutSummary(r tool.Result) string {
+// CutSummary returns a line with what was produced, what a model reads and why.
+func CutSummary(p *term.Printer, r tool.Result) string {
 	v := r.Shown
-	chars, lines := limit.Count(v.Text)
 	if !v.Cut() {
-		return fmt.Sprintf("%s: %d characters, %d lines, shown whole", r.Tool, v.TotalChars, v.TotalLines)
+		return p.Sprintf("%s: %d characters, %d lines, shown whole", r.Tool, v.TotalChars, v.TotalLines)
 	}
-	return fmt.Sprintf("%s: %d → %d characters, %d → %d lines, by the %s limit of %d %s",
-		r.Tool, v.TotalChars, chars, v.TotalLines, lines, v.By, v.Limit, v.Unit)
+	chars, lines := limit.Count(limit.Render(r, p.Locale()))
+	return p.Sprintf("%s: %d → %d characters, %d → %d lines, by %s",
+		r.Tool, v.TotalChars, chars, v.TotalLines, lines, limit.Name(v.By, v.Limit, v.Unit, p.Locale()))
 }

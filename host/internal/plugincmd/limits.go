@@ -10,17 +10,43 @@ import (
 
 	"github.com/weirhost/weir/host/internal/term"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// ListTools prints tools with their limits.
+// ListTools prints tools with the limits of their results: those for the agent, and those
+// where none calls.
 func (c *Commands) ListTools(tools []plugin.ToolInfo) {
-	c.Table("TOOL\tSHOWN\tSTRATEGY\tBY\tDESCRIPTION", func(w io.Writer) {
+	c.Table("TOOL\tTHE AGENT READS\tBY\tWITHOUT AN AGENT\tDESCRIPTION", func(w io.Writer) {
 		for _, t := range tools {
-			l := t.Effective
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, c.Shown(l), term.OrDash(l.Strategy), term.OrDash(t.CharsBy), term.OneLine(c.Description(t.Spec), 60))
+			reads, by := c.charsText(t.Effective.MaxChars), t.CharsBy
+			if d := t.InForce; d != nil {
+				reads, by = c.charsText(d.Chars), d.By
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Spec.Name, reads, term.OrDash(limit.LayerName(by, c.Locale())), c.Shown(t.Effective), term.OneLine(c.Description(t.Spec), 60))
 		}
 	})
+}
+
+// limitsText returns how much of a result is shown where no agent calls, and who decides it.
+func (c *Commands) limitsText(t plugin.ToolInfo) string {
+	e := t.Effective
+	s := c.charsText(e.MaxChars) + c.byLayer(t.CharsBy)
+	if e.MaxLines > 0 {
+		s += c.Sprintf(", %s", c.linesText(e.MaxLines)+c.byLayer(t.LinesBy))
+	}
+	return s
+}
+
+// agentText returns how much of a result the agent reads, and who decides it.
+func (c *Commands) agentText(t plugin.ToolInfo) string {
+	switch d := t.InForce; {
+	case d != nil:
+		return c.charsText(d.Chars) + c.byLayer(d.By) + c.Sprintf("; without it %s", limit.Name(d.NextBy, d.Next, tool.Chars, c.Locale()))
+	case t.Effective.OpenEnded:
+		return c.text("as much as its own limit says, up to the ceiling")
+	}
+	return c.text("the same, or less by its own limit")
 }
 
 // ShowTool prints a tool with its limits, effect and parameters, and what is wrong with it.
@@ -30,10 +56,10 @@ func (c *Commands) ShowTool(ctx context.Context, from term.Getter, t plugin.Tool
 		fmt.Fprintln(c.Out, t.Spec.DescriptionZh)
 	}
 	e := t.Effective
-	c.Outf("\nlimits in force: %s%s, %s%s, strategy %s, timeout %s, memory %s\n",
-		c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy),
-		term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)))
+	c.Outf("\nthe agent reads: %s\n", c.agentText(t))
+	c.Outf("without agent:   %s\n", c.limitsText(t))
 	c.Outf("declared:        %s\n", c.Shown(t.Declared))
+	c.Outf("strategy:        %s; timeout %s, memory %s\n", term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)))
 	if what := effects[t.Effect]; what != "" {
 		c.Outf("can do:          %s\n", textOf(what))
 	}
@@ -48,7 +74,8 @@ func (c *Commands) ShowTool(ctx context.Context, from term.Getter, t plugin.Tool
 		fmt.Fprintln(c.Out, string(b))
 	}
 	for _, e := range t.Spec.Examples {
-		c.Outf("\nexample: %s\n  %s\n", e.Ask, e.Args)
+		ask, args := e.In(c.Locale())
+		c.Outf("\nexample: %s\n  %s\n", ask, args)
 	}
 	var of plugin.Info
 	if t.Plugin == "" || from.Get(ctx, Path(t.Plugin, ""), &of) != nil { // weir's own, or one of which only the operator may know more
@@ -89,8 +116,13 @@ func (c *Commands) pacing(t plugin.ToolInfo) string {
 
 // Shown returns how much of a result is shown.
 func (c *Commands) Shown(l tool.Limits) string {
-	if l.MaxChars <= 0 && l.MaxLines <= 0 {
-		return c.text("no bound")
+	switch {
+	case l.MaxChars <= 0 && l.MaxLines <= 0:
+		return c.text("no limit")
+	case l.MaxLines <= 0:
+		return c.charsText(l.MaxChars)
+	case l.MaxChars <= 0:
+		return c.linesText(l.MaxLines)
 	}
 	return c.Sprintf("%s, %s", c.charsText(l.MaxChars), c.linesText(l.MaxLines))
 }
@@ -98,17 +130,17 @@ func (c *Commands) Shown(l tool.Limits) string {
 // charsText returns a limit in characters; 0 is no limit.
 func (c *Commands) charsText(n int) string {
 	if n <= 0 {
-		return c.Sprintf("no bound of characters")
+		return c.text("no limit")
 	}
-	return c.Sprintf("%d characters", n)
+	return c.Sprintf("%s characters", term.Grouped(n))
 }
 
 // linesText returns a limit in lines; 0 is no limit.
 func (c *Commands) linesText(n int) string {
 	if n <= 0 {
-		return c.Sprintf("no bound of lines")
+		return c.text("no limit")
 	}
-	return c.Sprintf("%d lines", n)
+	return c.Sprintf("%s lines", term.Grouped(n))
 }
 
 // byLayer names the layer that set a limit, if one did.
@@ -116,14 +148,14 @@ func (c *Commands) byLayer(l tool.Layer) string {
 	if l == tool.LayerNone {
 		return ""
 	}
-	return c.Sprintf(" (by %s)", textOf(string(l)))
+	return c.Sprintf(" (%s)", limit.LayerName(l, c.Locale()))
 }
 
 // orNone returns v with its unit, or that there is no limit if v is zero.
 func orNone[T comparable](v T) string {
 	var zero T
 	if v == zero {
-		return "no bound"
+		return "no limit"
 	}
 	return fmt.Sprint(v)
 }

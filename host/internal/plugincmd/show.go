@@ -139,8 +139,8 @@ func (c *Commands) showVersion(v *plugin.Version, changes []plugin.Difference, w
 	c.Outf("\ntools:\n")
 	for _, t := range v.Tools {
 		e := t.Effective
-		c.Outf("  %s: %s\n      shows %s%s, %s%s, %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.Description(t.Spec)), 160),
-			c.charsText(e.MaxChars), c.byLayer(t.CharsBy), c.linesText(e.MaxLines), c.byLayer(t.LinesBy), term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)), c.Shown(t.Declared))
+		c.Outf("  %s: %s\n      without an agent %s; an agent reads %s\n      %s; timeout %s, memory %s; declares %s\n", t.Spec.Name, term.OneLine(term.Plain(c.Description(t.Spec)), 160),
+			c.limitsText(t), c.agentText(t), term.OrDash(e.Strategy), textOf(orNone(e.Timeout)), textOf(orNone(e.Memory)), c.Shown(t.Declared))
 	}
 }
 

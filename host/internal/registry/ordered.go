@@ -118,7 +118,7 @@ func (t table) asJSON(key string) json.RawMessage {
 		t.d.add(s.Value, Problem{Key: t.Name(key), Msg: tool.Textf("%s: %s", t.Name(key), what), Fix: fix})
 	}}
 	w.value(v, t.Position.Key(key), "")
-	if most := map[string]int{"params": maxParams, "args": maxExample}[key]; w.Len() > most {
+	if most := map[string]int{"params": maxParams, "args": maxExample, "args_zh": maxExample}[key]; w.Len() > most {
 		t.Bad(key, tool.Textf("shorten it to %d bytes", most), "%s takes %d bytes as JSON", t.Name(key), w.Len())
 	}
 	return w.Bytes()

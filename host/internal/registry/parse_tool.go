@@ -245,27 +245,29 @@ func (r reader) examples(t table, s *schema.Schema) []tool.Example {
 		if r.sound {
 			s = nil // they fitted
 		}
-		ex.Args = e.exampleArgs(s, r.budget)
+		ex.Args = e.exampleArgs("args", s, r.budget)
+		ex.ArgsZh = e.exampleArgs("args_zh", s, r.budget)
 		e.done()
 		out = append(out, ex)
 	}
 	return out
 }
 
-// exampleArgs reads args and holds them to the schema; nil: to none.
-func (t table) exampleArgs(s *schema.Schema, budget *schema.Budget) json.RawMessage {
-	if v, ok := t.Values["args"]; ok {
+// exampleArgs reads args or args_zh and holds them to the schema; nil: to none. It returns
+// nil without them.
+func (t table) exampleArgs(key string, s *schema.Schema, budget *schema.Budget) json.RawMessage {
+	if v, ok := t.Values[key]; ok {
 		if _, isTable := v.(map[string]any); !isTable {
-			t.Get("args")
-			t.Bad("args", tool.Textf("write a table, for example args = { pattern = \"x\" }"), "%s is %s", t.Name("args"), tomlpos.Kind(v))
+			t.Get(key)
+			t.Bad(key, tool.Textf("write a table, for example %s = { pattern = \"x\" }", key), "%s is %s", t.Name(key), tomlpos.Kind(v))
 			return nil
 		}
 	}
-	args := t.asJSON("args")
-	if args == nil {
+	args := t.asJSON(key)
+	if args == nil && key == "args" {
 		args = json.RawMessage("{}")
 	}
-	if s == nil || len(args) > maxExample {
+	if args == nil || s == nil || len(args) > maxExample {
 		return args
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
@@ -273,7 +275,7 @@ func (t table) exampleArgs(s *schema.Schema, budget *schema.Budget) json.RawMess
 		return args
 	}
 	if wrong := budget.Check(s, v); len(wrong) > 0 {
-		t.Bad("args", tool.Textf("fix the example, or the parameters"), "%s does not fit the tool's parameters: %s", t.Name("args"), text.Join(wrong))
+		t.Bad(key, tool.Textf("fix the example, or the parameters"), "%s does not fit the tool's parameters: %s", t.Name(key), text.Join(wrong))
 	}
 	return args
 }

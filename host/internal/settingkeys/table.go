@@ -86,7 +86,7 @@ func rows() []row {
 		{"limits.timeout", "time", tool.Textf("the longest time of one call")},
 		{"limits.memory", "bytes", tool.Textf("the memory of one plugin's instance; 0: 32 MiB, 64 MiB for Go")},
 		{"limits.ceiling_chars", "characters", tool.Textf("the limit above all others; only loads exceed it")},
-		{"limits.round_chars", "characters", tool.Textf("all results of one round; left out: 40 %% of the free window; 0: no bound")},
+		{"limits.round_chars", "characters", tool.Textf("all results of one round; left out: two fifths of the free window, or the agent's limit if that is more; 0: no limit")},
 		{"tools.*.max_chars", "characters", tool.Textf("how much of this tool's result is shown, in place of what it declares")},
 		{"tools.*.max_lines", "lines", tool.Textf("how many lines of this tool's result are shown")},
 		{"tools.*.strategy", "", tool.Textf("which part of this tool's long results is shown")},

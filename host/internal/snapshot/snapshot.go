@@ -96,13 +96,8 @@ func (s *Snapshot) Usable() []*Tool {
 func (s *Snapshot) LimitGroups(chars int) []plugin.LimitGroup {
 	var out []plugin.LimitGroup
 	for _, t := range s.Usable() {
-		l, by := t.Within(chars)
-		g := plugin.LimitGroup{Chars: l.MaxChars, By: by.Chars, Next: t.limits.Ceiling, NextBy: tool.LayerCeiling}
-		if by.Chars != tool.LayerAgent {
-			g.Next, g.NextBy = chars, tool.LayerAgent
-		} else if own := t.Info.Effective; !own.OpenEnded && own.MaxChars < t.limits.Ceiling {
-			g.Next, g.NextBy = own.MaxChars, t.Info.CharsBy
-		}
+		d := t.limits.Decide(&t.Info, chars)
+		g := plugin.LimitGroup{Chars: d.Chars, By: d.By, Next: d.Next, NextBy: d.NextBy}
 		i := slices.IndexFunc(out, func(o plugin.LimitGroup) bool {
 			return o.Chars == g.Chars && o.By == g.By && o.Next == g.Next && o.NextBy == g.NextBy
 		})

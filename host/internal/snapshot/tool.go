@@ -176,6 +176,9 @@ func (t *Tool) CheckRate(clock func() time.Time) *tool.Error {
 // chars. calls numbers the calls of third-party plugins.
 func (t *Tool) Invocation(l tool.Locale, chars int, input json.RawMessage, calls *atomic.Int64) (sandbox.Invocation, error) {
 	most, _ := t.Within(chars)
+	if usual := t.Info.Effective; most.MaxLines == 0 && usual.MaxLines > 0 { // a tool that stops early gets as many more lines as characters
+		most.MaxLines = int(int64(usual.MaxLines) * int64(most.MaxChars) / int64(usual.MaxChars))
+	}
 	inv := sandbox.Invocation{
 		Export: t.def.Export, Tool: t.Info.Spec.Name, Input: input, Timeout: most.Timeout, Limits: most, Grant: t.grant,
 		MaxOutput: tool.MaxWhole + 1, Fresh: t.def.Fresh, Slot: t.slot,

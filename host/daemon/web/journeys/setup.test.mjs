@@ -195,11 +195,11 @@ test('a limit is changed on the ladder, as a difference of tools.toml', async ()
   await settings(page, 'Limits');
   await page.getByRole('combobox', { name: 'for' }).selectOption('long_text');
   await page.getByRole('spinbutton', { name: 'operator' }).fill('5000');
-  await page.getByText('The lowest decides: 5,000 characters, by: the operator.').waitFor();
+  await page.getByText('the operator\'s limit decides: 5,000 characters.').waitFor();
   await page.getByRole('spinbutton', { name: 'default' }).fill('0');
-  await page.getByText('The lowest decides: 4,000 characters, by: the agent.').waitFor();
+  await page.getByText('the agent\'s limit decides: 4,000 characters.').waitFor();
   await page.getByRole('spinbutton', { name: 'default' }).fill('20');
-  await page.getByText('The lowest decides: 1,000 characters, by: the agent.').waitFor();
+  await page.getByText('the agent\'s limit decides: 1,000 characters.').waitFor();
   await page.getByRole('spinbutton', { name: 'default' }).fill('9000');
   await fine(page);
   await gathered(page).getByText('Changes: 2.').waitFor();

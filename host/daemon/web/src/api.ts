@@ -380,6 +380,7 @@ export interface ConfiguredProfile {
   recommended_least?: number;
   recommended_most?: number;
   why: string;
+  window: number;
 }
 
 export interface ConversationHit {
@@ -759,6 +760,17 @@ export interface PluginAsk {
   what: string;
 }
 
+export interface PluginDecision {
+  by: string;
+  chars: number;
+  layers: PluginLayerLimit[] | null;
+  lines: number;
+  lines_by: string;
+  next: number;
+  next_by: string;
+  profile?: string;
+}
+
 export interface PluginDifference {
   is?: string;
   kind: string;
@@ -791,6 +803,13 @@ export interface PluginInfo {
   trust: string;
   unpassed?: string[] | null;
   version?: string;
+  why?: string;
+}
+
+export interface PluginLayerLimit {
+  chars: number;
+  layer: string;
+  replaced?: boolean;
   why?: string;
 }
 
@@ -853,8 +872,10 @@ export interface PluginToolInfo {
   declared: ToolLimits;
   effect?: string;
   effective: ToolLimits;
+  in_force?: PluginDecision | null;
   lines_by: string;
   memory_by?: string;
+  operator_chars?: number;
   parallel?: number;
   parallel_by?: string;
   per_minute?: number;
@@ -1040,6 +1061,7 @@ export interface ScriptResult {
   ok: boolean;
   parts?: ToolPart[] | null;
   produced: number;
+  read?: number;
   refused?: string[] | null;
   script_id: string;
   shown: number;
@@ -1292,6 +1314,7 @@ export interface ToolCallResult {
   ok: boolean;
   parts?: ToolPart[] | null;
   produced: number;
+  read?: number;
   refused?: string[] | null;
   shown: number;
   structured?: unknown;
@@ -1327,6 +1350,7 @@ export interface ToolError {
 
 export interface ToolExample {
   args: unknown;
+  args_zh?: unknown;
   ask: string;
   ask_zh?: string;
 }
@@ -1477,6 +1501,7 @@ export interface TraceCall {
   loaded_uuid?: string;
   ok: boolean;
   produced: number;
+  read?: number;
   refused?: string[] | null;
   shown: number;
   summarized?: boolean;

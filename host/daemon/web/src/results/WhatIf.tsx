@@ -2,21 +2,24 @@
 // the text follow. What pleases is saved for the tool.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ArchivePage, CutText } from "../api";
-import { operator, send, told } from "../core/daemon";
+import type { ArchivePage, CutText, PluginDecision } from "../api";
+import { getJSON, operator, send, told } from "../core/daemon";
 import { num, shown } from "../core/format";
 import { family, t } from "../core/words";
 import { Button } from "../parts/Button";
 import { CutMap, cutOf } from "../parts/CutMap";
 import { Choice, Field } from "../parts/Field";
+import { useAsked } from "../parts/use";
 import { SaveSettings } from "../settings/Save";
 
 const least = 500, most = 32_768, step = 500; // characters
 const wait = 150; // milliseconds after the last movement
 
 export function WhatIf({ page, cut, show }: { page: ArchivePage; cut: CutText | null; show: (cut: CutText | null) => void }) {
-  const max = useSignal(Math.min(most, page.shown?.limit && page.shown.unit !== "lines" ? page.shown.limit : 8000)), strategy = useSignal(""), keep = useSignal(""), agent = useSignal(page.shown?.layer === "agent" ? String(page.shown.limit) : "");
+  const max = useSignal(page.shown?.limit && page.shown.unit === "characters" ? Math.min(most, page.shown.limit) : 0), strategy = useSignal(""), keep = useSignal(""), agent = useSignal(page.shown?.layer === "agent" ? String(page.shown.limit) : "");
   const moved = useSignal(false), trouble = useSignal(""), text = useSignal(false), asked = useRef(0);
+  const inForce = useAsked(async () => (page.tool ? await getJSON<PluginDecision>(`api/tools/${encodeURIComponent(page.tool)}/limits`) : null), [page.tool]).data;
+  useEffect(() => { if (!max.value && inForce) max.value = Math.min(most, inForce.chars); }, [inForce]);
   useEffect(() => {
     if (!moved.value) return;
     const turn = ++asked.current;

@@ -5,7 +5,6 @@ import { getJSON } from "../core/daemon";
 import { num } from "../core/format";
 import { pulse } from "../core/pulse";
 import { t } from "../core/words";
-import { Foreign } from "../parts/Foreign";
 import { Table } from "../parts/Table";
 import { useAsked } from "../parts/use";
 import { Rows } from "./Rows";
@@ -32,7 +31,7 @@ export function Agents() {
 
 // Recommended says what a profile's limit is now, and what suits its model's window.
 export function Recommended({ p }: { p: ConfiguredProfile }) {
-  return <small class="recommended"><strong>{t("lengthName")}.</strong> {t("lengthNow", { n: num(p.limit), model: p.model })} {p.recommended_most ? t("recommended", { least: num(p.recommended_least), most: num(p.recommended_most) }) : t("recommendedNot")} <Foreign text={p.why} /></small>;
+  return <small class="recommended"><strong>{t("lengthName")}.</strong> {t("lengthNow", { n: num(p.limit), model: p.model, why: p.why })} {p.recommended_most ? t("recommended", { least: num(p.recommended_least), most: num(p.recommended_most) }) : t("recommendedNot")}</small>;
 }
 
 // kinds of tools, with the usual size of a result and the recommended characters.

@@ -41,11 +41,11 @@ export function Tools() {
   );
 }
 
-function Row({ x: { spec, plugin, effective, chars_by: by }, here }: { x: PluginToolInfo; here: boolean }) {
+function Row({ x: { spec, plugin, effective, chars_by: by, in_force: d }, here }: { x: PluginToolInfo; here: boolean }) {
   return (
     <a href={to("tools", [spec.name])} class={here ? "here" : ""} aria-current={here ? "page" : undefined}>
       <span><code>{spec.name}</code> {plugin && plugin !== spec.name && <small>{plugin}</small>}</span>
-      <small>{bound(effective)} · {t("toolLimit", { layer: family(`layer_${by || "default"}`) })}</small>
+      <small>{d ? t("nCharacters", { n: num(d.chars) }) : bound(effective)}{(d || by) && <> · {family(`layer_${d ? d.by : by}`)}</>}</small>
     </a>
   );
 }
@@ -68,6 +68,7 @@ function One({ x }: { x: PluginToolInfo }) {
       <Try x={x} />
       <section>
         <h2>{t("bounds")}</h2>
+        {x.in_force && <p>{t("agentReads", { profile: x.in_force.profile || "", limit: num(x.in_force.chars), layer: family(`layer_${x.in_force.by}`), next: num(x.in_force.next), nextLayer: family(`layer_${x.in_force.next_by}`) })}</p>}
         <Table label={t("bounds")} numbers={[1, 2]} head={["bound", "declared", "effective", "by"].map((k) => family(`boundcol_${k}`))} rows={bounds(x)} />
         {operator() && <p><a href={to("settings", ["limits"], { tool: spec.name })}>{t("changeLimits")}</a></p>}
       </section>

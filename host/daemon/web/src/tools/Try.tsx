@@ -40,7 +40,7 @@ export function Try({ x }: { x: PluginToolInfo }) {
       <div class="row">
         <Button aria-pressed={tab.value === "form"} onClick={() => { tab.value = "form"; }}>{t("form")}</Button>
         <Button aria-pressed={tab.value === "json"} onClick={() => { tab.value = "json"; }}>JSON</Button>
-        {examples.length > 0 && <><span class="note">{t("examples")}</span>{examples.slice(0, 4).map((e, i) => <Button key={i} onClick={() => set((e.args || {}) as Args)}>{(lang.value === "zh" && e.ask_zh) || e.ask}</Button>)}</>}
+        {examples.length > 0 && <><span class="note">{t("examples")}</span>{examples.slice(0, 4).map((e, i) => <Button key={i} onClick={() => set(((lang.value === "zh" && e.args_zh) || e.args || {}) as Args)}>{(lang.value === "zh" && e.ask_zh) || e.ask}</Button>)}</>}
       </div>
       <form class="params" onSubmit={(e) => { e.preventDefault(); run(); }}>
         {tab.value === "form" ? <Fields fields={fieldsOf(parameters)} args={args.value} set={set} /> : (

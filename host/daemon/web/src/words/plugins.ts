@@ -58,7 +58,6 @@ export const plugins = {
   noTools: ["No tools are ready.", "没有可用的工具。"],
   findTool: ["Find tools by what they do", "按用途查找工具"],
   noToolFits: ["No tool fits; use other words.", "没有符合的工具，请换个说法。"],
-  toolLimit: ["by {layer}", "依据{layer}"],
   grant: ["Grant…", "授予…"],
   grantFolder: ["which is the folder of the workspace", "对应工作区中的文件夹"],
   approvedWaits: ["Approved; it still waits: {why}", "已批准，但仍在等待：{why}"],
