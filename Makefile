@@ -117,7 +117,7 @@ LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|Tes
 
 # What make test watches with the race detector: packages whose goroutines share something,
 # and of four large ones the tests in which they do. make test-all watches all but ALONE.
-RACED = $(addprefix ./agent,/. /model/internal/wire) ./host/approval ./host/archive \
+RACED = ./agent ./agent/model/internal/wire ./host/approval ./host/archive \
   $(addprefix ./host/daemon/,access approvals client httpjson lease mcpserver openai pulse resume session settings setup sse telemetry turns usage) \
   $(addprefix ./host/internal/,app cancelscope catalog chat cpusched history jail lockfile/... mcpclient memory modindex otlp quarantine runner sched shmring snapshot sqlite toolfind upstream watch worker)
 SHARED_HOST    = ^Test(Swap|Concurrent|Reload|Watch|Storm|Closed|CloseWhile|CloseEndsCalls|Servers?List|Briefs|ApplyServers|ApplyWhileCallsRun|CallsFinish|CallsWhile|FirstCallWaits|HostsShare|Identical|OneCompile|OneSlowTool|TheFirstCallsLoad|WaitingForAPerson)
