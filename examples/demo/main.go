@@ -129,9 +129,6 @@ func (s *story) observe(e agent.Event) {
 func (s *story) result(r tool.Result) {
 	shown, _ := limit.Count(r.Shown.Text)
 	s.produced, s.shown = s.produced+r.Shown.TotalChars, s.shown+shown
-	if r.More != nil {
-		s.say("stop     the tool itself stopped early: %d of %d; it says how to go on: %s", r.More.Shown, r.More.Total, r.More.Args)
-	}
 	if r.Ref != nil {
 		s.say("archive  the whole is committed first: %d characters, %d lines, as %s", r.Ref.Chars, r.Ref.Lines, r.Ref.UUID)
 	}

@@ -14,7 +14,7 @@ func TestStory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		`stop     the tool itself stopped early: \d+ of \d+; it says how to go on: \{"offset":\d+\}`,
+		`notice   \[\d+ of [0-9,]+ results shown whole; .*load_tool_history\(uuid="[0-9a-f-]+", lines="\d+-\d+"\)`,
 		`archive  the whole is committed first: 52000 characters, 800 lines`,
 		`cut      \d+ characters in \d+ lines left out, by the agent's limit of 12,000`,
 		`notice   \[[0-9,]+ of 52,000 characters .*load_tool_history\(uuid="[0-9a-f-]+"`,

@@ -53,6 +53,8 @@ var flagUses = map[string]flagUse{
 	"archive rm --conversation":      {"archive rm", "--conversation=none", "no conversation", ""},
 	"archive search --conversation":  {"archive search hit", "--conversation=A", "", "older before"},
 	"archive search --limit":         {"archive search hit", "--limit=1", "", "older before"},
+	"archive show --output":          {"archive show last", "--output=whole.txt", "whole.txt: ", ""},
+	"archive show --part":            {"archive show last --output=whole.txt", "--part=1", "no part 1", ""},
 	"ask --continue":                 {"ask --json=events more", "--continue", `"turn":[2-9]`, ""},
 	"ask --conversation":             {"ask --json=events more", "--conversation=A", "A", ""},
 	"ask --explain":                  {"ask more", "--explain", "What was sent", ""},
