@@ -41,7 +41,7 @@ func newNativeCache(p config.Paths, log hclog.Logger) *nativeCache {
 // model could not be asked, or ctx ended first. Concurrent callers share one try; each reads
 // by setup.Probing that the model itself is asked.
 func (n *nativeCache) probe(m agent.Model, s config.ModelSettings) func(context.Context) (works, known bool) {
-	p := &nativeProbe{cache: n, model: m, key: verdictKey(s)}
+	p := &nativeProbe{cache: n, model: m, key: verdictKey(s), name: s.Model}
 	return p.ask
 }
 
@@ -49,7 +49,8 @@ func (n *nativeCache) probe(m agent.Model, s config.ModelSettings) func(context.
 type nativeProbe struct {
 	cache *nativeCache
 	model agent.Model
-	key   string
+	key   string // with the address, which may hold a password
+	name  string // as the server calls the model
 
 	mu   sync.Mutex
 	last *nativeTry // nil: none yet
@@ -108,7 +109,7 @@ func (p *nativeProbe) ask(ctx context.Context) (works, known bool) {
 func (p *nativeProbe) run(ctx context.Context, try *nativeTry) {
 	defer func() {
 		if v := recover(); v != nil { // no caller's recover sees this goroutine
-			p.cache.log.Error("asking a model about native tools panicked", "model", p.key, "panic", panics.Says(v), "stack", string(debug.Stack()))
+			p.cache.log.Error("asking a model about native tools panicked", "model", p.name, "panic", panics.Says(v), "stack", string(debug.Stack()))
 		}
 		try.ended = time.Now()
 		close(try.done)
@@ -121,7 +122,7 @@ func (p *nativeProbe) run(ctx context.Context, try *nativeTry) {
 			return
 		}
 	}
-	p.cache.log.Info("asking the model whether it can call tools, before its first question", "model", p.key)
+	p.cache.log.Info("asking the model whether it can call tools, before its first question", "model", p.name)
 	close(try.asking)
 	if try.works, try.known = provider.Native(ctx, p.model, tool.En); try.known {
 		p.cache.store(p.key, try.works)
