@@ -33,6 +33,7 @@
 //   - estimate: tokens
 //   - loads: what is loaded back
 //   - recall: loads unasked
+//   - sources: the pages that an answer is taken from
 //   - find: finds tools
 //   - quoted: quotations
 //   - plan: numbered steps, the check of a draft

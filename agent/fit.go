@@ -56,6 +56,7 @@ func (r *run) entry(o *outcome) ResultEntry {
 		CallID: res.CallID, Tool: res.Tool, Text: fence(r.rendered(o)),
 		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
 	}
+	e.Sources, e.Cite = r.sourcesOf(o)
 	if e.Ephemeral {
 		e.KeepUntil = r.keepUntil(res)
 	}

@@ -247,14 +247,16 @@ func (r *run) accept(text string) phase {
 	r.ending.answer = text
 	if r.draft.text != "" { // the check's own messages are not kept
 		m := r.msgs[r.draft.at]
-		m.Text = text
+		m.Text, m.Sources = text, r.sourcesFor(text)
 		r.msgs = append(r.msgs[:r.draft.at], m)
 		r.show(text)
 		return phaseEnd
 	}
 	r.flushText(r.round.reply)
 	if strings.TrimSpace(text) != "" {
-		r.add(r.assistant(text))
+		m := r.assistant(text)
+		m.Sources = r.sourcesFor(text)
+		r.add(m)
 	} else {
 		r.ending.thought = r.round.reply.reasoning.String()
 	}
@@ -289,7 +291,7 @@ func (r *run) handleError(err error) (phase, error) {
 	r.ending.answer = p.text.String()
 	if m := r.assistant(r.ending.answer); r.ending.answer != "" || len(p.calls) > 0 {
 		// Calls of a reply that broke off do not run: more might have followed.
-		m.Calls, m.Native = p.calls, p.native
+		m.Calls, m.Native, m.Sources = p.calls, p.native, r.sourcesFor(r.ending.answer)
 		r.add(m)
 	}
 	r.ending.reason = ReasonModel
@@ -337,6 +339,6 @@ func (r *run) finish(err error) (Turn, error) {
 	r.budget.stats.Elapsed = time.Since(r.budget.began)
 	r.emit(TurnEnd{Reason: r.ending.reason, Usage: r.budget.usage, Before: r.answering.before, Rounds: r.budget.stats.Rounds, Calls: r.budget.stats.Calls,
 		ProducedChars: r.budget.stats.ProducedChars, ShownChars: r.budget.stats.ShownChars, KeptChars: r.budget.stats.KeptChars, Elapsed: r.budget.stats.Elapsed, Faults: r.budget.stats.Faults})
-	return Turn{Messages: r.msgs, From: min(r.memory.history, from), Answer: r.ending.answer, Reasoning: r.reasoning(),
+	return Turn{Messages: r.msgs, From: min(r.memory.history, from), Answer: r.ending.answer, Sources: r.answered(), Reasoning: r.reasoning(),
 		Reason: r.ending.reason, Pending: r.round.pending, Usage: r.budget.usage, Stats: r.budget.stats}, err
 }

@@ -45,6 +45,8 @@ type Message struct {
 	// Typed is the part of a question's Text that a person typed; zero: none is, or that is not
 	// known. The rest, such as an attached file, is a foreign text.
 	Typed Span `json:"typed,omitzero"`
+	// Sources are those of an answer; see Source.
+	Sources []Source `json:"sources,omitempty"`
 	// Unseen is how many characters at the end of Text people did not see: a plan, which
 	// is a remark, or a malformed call.
 	Unseen int `json:"unseen,omitempty"`
@@ -113,9 +115,13 @@ type ResultEntry struct {
 	Tool   string `json:"tool"`
 	// Text is what the model reads now: the rendered view with its notice, or
 	// the placeholder once Folded. It is neutralised.
-	Text   string    `json:"text"`
-	Folded bool      `json:"folded,omitempty"`
-	Ref    *tool.Ref `json:"ref,omitempty"`
+	Text string `json:"text"`
+	// Sources are those that the model reads with the result, and Cite is the line after Text
+	// that tells it their numbers; empty: none does. A placeholder has no such line.
+	Sources []Source  `json:"sources,omitempty"`
+	Cite    string    `json:"cite,omitempty"`
+	Folded  bool      `json:"folded,omitempty"`
+	Ref     *tool.Ref `json:"ref,omitempty"`
 	// Chars is the length of the whole in characters.
 	Chars int  `json:"chars"`
 	Err   bool `json:"err,omitempty"`

@@ -29,7 +29,7 @@ func chatMessages(msgs []Message, mode Mode, declared func(name string) bool) []
 				if declared != nil && !declared(name) {
 					name = prompt.CallTool
 				}
-				out = append(out, ChatMessage{Role: "tool", Text: e.Text, CallID: e.CallID, Tool: name})
+				out = append(out, ChatMessage{Role: "tool", Text: e.cited(), CallID: e.CallID, Tool: name})
 			}
 		case m.Role == RoleResults:
 			out = join(out, ChatMessage{Role: "user", Text: resultsText(m)})
@@ -100,7 +100,7 @@ func resultsText(m Message) string {
 	fmt.Fprintf(&b, w.ResultsHead, strings.Join(names, w.Names))
 	b.WriteString("\n\n")
 	for _, e := range m.Results {
-		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.Text, "\n"))
+		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.cited(), "\n"))
 	}
 	// What folded was answered from, or newer results are below.
 	if slices.ContainsFunc(m.Results, func(e ResultEntry) bool { return e.Folded }) {
@@ -108,6 +108,14 @@ func resultsText(m Message) string {
 	}
 	b.WriteString(w.ResultsTail)
 	return b.String()
+}
+
+// cited returns the text of a result with the line about its sources.
+func (e ResultEntry) cited() string {
+	if e.Cite == "" || e.Folded {
+		return e.Text
+	}
+	return strings.TrimSuffix(e.Text, "\n") + "\n" + e.Cite
 }
 
 // note is text of the agent's own to the model.

@@ -38,6 +38,7 @@ type run struct {
 	ending    ending
 	quotes    quotes
 	shown     shown
+	sources   sources
 
 	highlights map[string]*limit.Highlights // by tool
 }

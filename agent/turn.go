@@ -14,8 +14,10 @@ type Turn struct {
 	Messages []Message
 	// From is the index of the first message that is new or changed.
 	From int
-	// Answer is the text for the person, without what was said before calls.
+	// Answer is the text for the person, without what was said before calls, and Sources are
+	// those that it cites, or else the first that the model has read; nil: none.
 	Answer    string
+	Sources   []Source
 	Reasoning string
 	Reason    Reason
 	// Pending are the calls of the caller's tools that Loop.Resume wants results of;

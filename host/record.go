@@ -28,9 +28,6 @@ func (s *Session) record(ctx context.Context, t *snapshot.Tool, c tool.Call, a a
 		if shouldArchive(t, r) || s.keepAll && r.Whole() != "" && t.Info.Effective.Archive != tool.ArchiveNever {
 			r = s.archive(ctx, t, c, a, r)
 		}
-		if r.Sources == nil && !s.across {
-			r.Sources = describe.Sources(a.Text)
-		}
 	})
 	return r
 }
@@ -76,7 +73,6 @@ func (s *Session) archive(ctx context.Context, t *snapshot.Tool, c tool.Call, a 
 		return r
 	}
 	r.Ref = e.Ref()
-	r.Sources = e.Sources
 	if !again {
 		s.h.meaning.Added(e, s.locale)
 	} else if !s.across { // another client of the user's may have read the earlier result

@@ -74,15 +74,13 @@ var pieces = []string{
 	"<function=get_weather>", "<parameter=city>", "</parameter>", "</function>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<invoke name=\"get_weather\">", "</invoke>",
 	"<|channel|>", "<|message|>", "analysis", "commentary to=functions.get_weather", "<|call|>", "<|im_start|>", "<|message_sep|>", "<!-- -->", "function call<|role_sep|>", "assistant", "all\n", ">>>", ">>>get_weather\n", "<json>", "</json>", "<response>", "<functionname=\"get_time\">", "Ġ", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>", "Action:", "Action Input:", "Observation:",
 	"get_weather", "get_time", "search_web", "unknown_tool", "functions.", "math.gcd", "name", "arguments", "\"name\":", "\"arguments\":", "{\"city\":\"Paris\"}", "city=\"Rome\"", "'query': 'x'",
-	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}", "get_weather(city='Paris')", "[get_time()]", "Here is the call:", "Now I look at the other one.", "It is 20 degrees.", "Result: 5", "your_city_here", "You can use it as follows:", "# Title\n", "接下来", "好的，", "正在搜索 ", "Sure. ", "I ran ", "For example:", "text", "天气", "：", "é", "'s", "0.5", "true", "None", "--", "=>", "</", "<", "|", "#",
+	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}", "get_weather(city='Paris')", "[get_time()]", "Here is the call:", "Now I look at the other one.", "It is 20 degrees.", "Result: 5", "your_city_here", "You can use it as follows:", "# Title\n", "接下来", "For example:", "text", "天气", "：", "é", "'s", "0.5", "true", "None", "--", "=>", "</", "<", "|", "#",
 }
 
 func TestLawsHoldForAnyMixture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 24).Draw(t, "pieces"), "")
-		o := house()
-		o.Marked, o.Shown = rapid.Bool().Draw(t, "marked"), rapid.Bool().Draw(t, "shown")
-		if err := eval.Laws(o, text, true); err != nil {
+		if err := eval.Laws(house(), text, true); err != nil {
 			t.Fatalf("%v\n%q", err, text)
 		}
 	})

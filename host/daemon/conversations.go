@@ -126,7 +126,7 @@ func (c *conversations) showConversation(w http.ResponseWriter, r *http.Request)
 	}
 	out := make([]api.ShownMessage, len(ms))
 	for i, m := range ms {
-		out[i] = api.ShownMessage{Turn: m.Turn, Role: m.Role, Text: m.Text, Reasoning: m.Reasoning, Calls: m.Calls, Results: shownResults(m, uses), Model: m.Model, Locale: m.Locale, At: m.At, Remarks: m.Remarks, Unseen: m.Unseen, Typed: m.Typed}
+		out[i] = api.ShownMessage{Turn: m.Turn, Role: m.Role, Text: m.Text, Reasoning: m.Reasoning, Calls: m.Calls, Results: shownResults(m, uses), Model: m.Model, Locale: m.Locale, At: m.At, Remarks: m.Remarks, Unseen: m.Unseen, Sources: m.Sources, Typed: m.Typed}
 	}
 	return httpjson.Answer(w, api.ShownConversation{ID: scope.Conversation, Conversation: api.ConversationRowOf(sums), Messages: out})
 }

@@ -10,12 +10,14 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Bounds of the note with the calls of a script.
+// Bounds of what is kept beside the answer of a script.
 const (
 	// mostNoted is how many calls a note names.
 	mostNoted = 25
 	// mostLogged is how much of what a script logs a note has, in bytes.
 	mostLogged = 400
+	// maxSources is how many sources the results of a script have for an agent.
+	maxSources = 100
 )
 
 // as returns the tool whose result the answer is.
@@ -38,7 +40,7 @@ func (x *run) keep(ctx context.Context, answer string) (Outcome, error) {
 	}
 	c := tool.Call{ID: x.CallID, Tool: x.as().Name, Args: input, Turn: x.Turn, MaxChars: x.MaxChars}
 	r, err := x.session.IngestAs(ctx, x.as(), c, []byte(answer), x.note())
-	r.Inner = x.Made
+	r.Inner, r.Sources = x.Made, x.Sources
 	if !x.Noted && r.Ref != nil { // a line about an equal earlier answer is for a model
 		ref := *r.Ref
 		ref.Again, r.Ref = false, &ref

@@ -53,6 +53,8 @@ type kept struct {
 	Briefs  []string `json:"briefs,omitempty"` // the calls of Made for a person: NAME(ARGUMENTS)
 	Log     []string `json:"log,omitempty"`
 	Origins []origin `json:"origins,omitempty"`
+	// Sources are those of the results, at most 100.
+	Sources []tool.Source `json:"sources,omitempty"`
 	// Allowed are the tools whose calls a person has allowed for the whole script, with the
 	// identity that they had.
 	Allowed map[string]string `json:"allowed,omitempty"`
@@ -311,6 +313,9 @@ func (x *run) take(a answered) error {
 	}
 	if x.Searched += a.searched; x.Searched > x.engine.Time() {
 		return scriptvm.ErrTime
+	}
+	if a.err == nil && a.Fault == nil {
+		x.Sources = append(x.Sources, a.result.Sources[:min(len(a.result.Sources), maxSources-len(x.Sources))]...)
 	}
 	if a.origin != nil && len(x.Origins) < maxOrigins {
 		x.Origins = append(x.Origins, *a.origin)

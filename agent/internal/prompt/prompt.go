@@ -104,6 +104,9 @@ func New(in Input) System {
 		list = listTools(in)
 		parts = append(parts, w.introTools, w.callForm+"\n"+w.callRules, list.text, w.plainHead+"\n"+w.plainExample)
 	}
+	if !in.Json && slices.ContainsFunc(in.Tools, func(s tool.Spec) bool { return s.Hints.Network }) {
+		parts = append(parts, w.citeRules)
+	}
 	if HasTool(in.Tools, tool.RunScript) {
 		if part := scriptPart(in, list.declared != nil); part != "" {
 			parts = append(parts, part)

@@ -81,6 +81,7 @@ func TestPromptGolden(t *testing.T) {
 		golden(t, fmt.Sprintf("native_%s.txt", l), promptFor(l, true, sampleTools(), -1).Text)
 		golden(t, fmt.Sprintf("short_%s.txt", l), promptFor(l, false, sampleTools(), 260).Text)
 		golden(t, fmt.Sprintf("plain_%s.txt", l), promptFor(l, false, nil, -1).Text)
+		golden(t, fmt.Sprintf("web_%s.txt", l), promptFor(l, true, []tool.Spec{{Name: "search_web", Hints: tool.Hints{Network: true}}}, -1).Text)
 	}
 }
 

@@ -26,6 +26,7 @@ type Texts struct {
 	plainExample        string
 	archiveRules        string
 	acrossRules         string // after archiveRules
+	citeRules           string
 	scriptHead          string
 	scriptMore          string // takes how many tools
 	date                string // year-month-day, weekday
@@ -63,6 +64,10 @@ type Texts struct {
 	loadStub, searchStub       string
 	Pin                        string // turns it was loaded in, of how many
 	Hint                       string // placeholders
+
+	CiteOne, CiteAll, CiteOther string // the numbers of a result's sources
+	CiteNamed                   string // the same with names
+	To                          string // between the first and the last of several numbers
 }
 
 func For(l tool.Locale) *Texts {
@@ -117,6 +122,10 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	plainHead:   "# A question that needs no tool\n",
 	plainExample: `Question: "What does HTTP status 404 mean?"
 Reply: It means that the server did not find what was asked for.
+`,
+	citeRules: `# Sources
+
+Where a result says how its sources are cited, write the number, as in [1], right behind what you take from a source; [1][2] for two. Do not list the sources at the end.
 `,
 	scriptHead: `# Scripts
 In run_script these functions are members of tools: await tools.NAME(args). A Result has text(), json(), table(), part({…}), chars, lines and uuid.`,
@@ -178,7 +187,12 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	searchStub: "[A result of %s stood here (%d characters). Call it again if it is needed.]",
 	Hint: "The question may be about earlier results that are archived. The likeliest: %s. " +
 		"Call load_tool_history with one of these uuids if its placeholder does not suffice to answer.",
-	Pin: "[This result was loaded in %d of the last %d turns. If it will be needed again, load it with keep_turns=n (up to 10) and it stays so many turns.]",
+	CiteOne:   "[Cite this result as %s.]",
+	CiteAll:   "[Cite the sources of this result, in their order, as %s.]",
+	CiteOther: "[Cite the sources of this result, in their order and not by numbers of their own, as %s.]",
+	CiteNamed: "[Cite the sources of this result as follows: %s]",
+	To:        " to ",
+	Pin:       "[This result was loaded in %d of the last %d turns. If it will be needed again, load it with keep_turns=n (up to 10) and it stays so many turns.]",
 }
 
 var chinese = Texts{
@@ -225,6 +239,10 @@ var chinese = Texts{
 	plainHead:   "# 不需要工具的提问\n",
 	plainExample: `提问："HTTP 状态码 404 是什么意思？"
 回复：表示服务器没有找到所请求的内容。
+`,
+	citeRules: `# 来源
+
+如果结果注明了来源如何标注，请在取自来源的内容后写上编号，例如 [1]；两个来源写作 [1][2]。末尾不要另列来源。
 `,
 	scriptHead: `# 脚本
 在 run_script 中，这些函数是 tools 的成员：await tools.NAME(args)。Result 有 text()、json()、table()、part({…})、chars、lines 和 uuid。`,
@@ -283,5 +301,10 @@ var chinese = Texts{
 	loadStub:   `[load_tool_history(uuid="%s") 加载的内容（%d 字符）已卸载；再次进行同样的调用即可取回。]`,
 	searchStub: "[这里曾是 %s 的结果（%d 字符）。如有需要，请再次调用。]",
 	Hint:       "这个问题可能与之前已存档的结果有关。最可能的是：%s。如果占位符中的摘要不足以回答，请用其中的 uuid 调用 load_tool_history。",
+	CiteOne:    "[引用此结果时请标注 %s。]",
+	CiteAll:    "[此结果中的来源依次标注为 %s。]",
+	CiteOther:  "[此结果中的来源按先后顺序标注为 %s，不要使用其自带的编号。]",
+	CiteNamed:  "[此结果的来源按如下编号标注：%s]",
+	To:         " 至 ",
 	Pin:        "[最近 %[2]d 轮中有 %[1]d 轮加载过此结果。如后续仍会用到，请在加载时加上 keep_turns=n（最多 10），即可保留相应轮数。]",
 }

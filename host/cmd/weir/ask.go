@@ -35,7 +35,7 @@ func askCmd(c *cli) *cobra.Command {
 	var a askFlags
 	cmd := &cobra.Command{
 		Use: "ask [QUESTION]", Short: "Ask one question",
-		Long: "Ask one question and print the answer on stdout. Each tool call is one line on stderr.\n" +
+		Long: "Ask one question and print the answer and its sources on stdout. Each tool call is one line on stderr.\n" +
 			"Without QUESTION, or with -, the question is read from standard input; with QUESTION, what is piped\n" +
 			"in or redirected is appended to it, and so is each FILE.\n\n" +
 			"It exits with 0: answered, 1: could not be done, 2: wrong usage or configuration, 3: the model failed\n" +

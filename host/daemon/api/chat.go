@@ -123,7 +123,10 @@ type ChatEnd struct {
 	Model        string       `json:"model"` // that answered
 	Reason       agent.Reason `json:"reason"`
 	Answer       string       `json:"answer"`
-	Reasoning    string       `json:"reasoning,omitempty"`
+	// Sources are the pages that Answer cites as [n], or else the first that the model has
+	// read for it; absent: its tools named none.
+	Sources   []agent.Source `json:"sources,omitempty"`
+	Reasoning string         `json:"reasoning,omitempty"`
 	// Error is why the turn failed, as the event error says it; absent: it did not fail.
 	Error *Problem `json:"error,omitempty"`
 	// Usage covers all requests to models for the question.

@@ -72,6 +72,9 @@ type ShownMessage struct {
 	// the end of Text they did not see.
 	Remarks []agent.Remark `json:"remarks,omitempty"`
 	Unseen  int            `json:"unseen,omitempty"`
+	// Sources are the pages that an answer cites as [n], or else the first that the model
+	// has read for it.
+	Sources []agent.Source `json:"sources,omitempty"`
 	// Typed is the part of a question that a person typed, in characters; absent: none is, or
 	// that is not known.
 	Typed agent.Span `json:"typed,omitzero"`

@@ -17,6 +17,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -96,11 +97,26 @@ func (m *markdown) message(msg agent.Message) {
 		if msg.Text != "" {
 			m.printf("%s\n\n", msg.Text)
 		}
+		m.sources(msg.Sources)
 		for _, c := range msg.Calls {
 			m.printf("### %s: `%s`\n\n", m.in("Tool call"), mdCode(c.Tool))
 			m.fence("json", text.Indent(c.Args))
 		}
 	}
+}
+
+// sources lists the sources of an answer.
+func (m *markdown) sources(all []agent.Source) {
+	if len(all) == 0 {
+		return
+	}
+	m.printf("%s\n\n", m.in("Sources:"))
+	for _, s := range all {
+		// Only such an address is a link that ends with the sign behind it.
+		address := strings.NewReplacer("<", "%3C", ">", "%3E").Replace(limit.Visible(s.URL))
+		m.printf("- \\[%d\\] %s <%s>\n", s.N, mdEscape(limit.Visible(s.Title)), address)
+	}
+	m.printf("\n")
 }
 
 func (m *markdown) result(e agent.ResultEntry) {

@@ -1,11 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -42,6 +44,24 @@ type CompletionMessage struct {
 	Content   *string          `json:"content,omitempty"`
 	Reasoning string           `json:"reasoning_content,omitempty"`
 	Calls     []CompletionCall `json:"tool_calls,omitempty"`
+	// Annotations name the sources of an answer; in a stream, the last piece has them.
+	Annotations []CompletionAnnotation `json:"annotations,omitempty"`
+}
+
+// A CompletionAnnotation names a source of the answer. Its type is url_citation.
+type CompletionAnnotation struct {
+	Type     string             `json:"type"`
+	Citation CompletionCitation `json:"url_citation"`
+}
+
+// A CompletionCitation is a place in the content that cites a page: the characters from Start
+// on, up to the one at End. Of a page that the model has read and does not cite, both are the
+// length of the content.
+type CompletionCitation struct {
+	Start int    `json:"start_index"`
+	End   int    `json:"end_index"`
+	URL   string `json:"url"`
+	Title string `json:"title"` // the address, of a page without one
 }
 
 // A CompletionCall is a call of one of the client's tools.
@@ -89,7 +109,7 @@ type completion struct {
 	json          bool        // JSON was asked for: the content is the answer alone
 
 	mu   sync.Mutex      // for the turn and the timer of keepAlive
-	said strings.Builder // the text so far, where nothing is streamed
+	said strings.Builder // the text so far
 	s    *sse.Stream
 	over bool // only finish writes
 }
@@ -138,15 +158,16 @@ func (c *completion) observe(name string, data any) {
 		c.answers(start.Model)
 	case name == api.EventSwitched:
 		c.answers(data.(api.ModelSwitched).To)
-	case !c.stream && name == api.EventText:
-		c.said.WriteString(data.(*api.TextPiece).Text)
-	case !c.stream && name == api.EventMissed: // the text so far, from another daemon
+	case name == api.EventMissed: // the text so far, from another daemon
 		c.said.Reset()
 		c.said.WriteString(data.(api.Missed).Text)
-	case !c.stream:
 	case name == api.EventText:
-		c.open()
-		c.piece(CompletionMessage{Content: &data.(*api.TextPiece).Text}, "")
+		text := data.(*api.TextPiece).Text
+		if c.said.WriteString(text); c.stream {
+			c.open()
+			c.piece(CompletionMessage{Content: &text}, "")
+		}
+	case !c.stream:
 	case name == api.EventThought:
 		c.open()
 		c.piece(CompletionMessage{Reasoning: data.(*api.TextPiece).Text}, "")
@@ -200,7 +221,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 		if len(calls) > 0 {
 			c.piece(CompletionMessage{Calls: calls}, "")
 		}
-		c.piece(CompletionMessage{}, reason)
+		c.piece(CompletionMessage{Annotations: annotationsOf(c.said.String(), end.Sources)}, reason)
 		if c.usage {
 			out := c.envelope("chat.completion.chunk")
 			out.Usage = usageOf(end.Usage)
@@ -214,6 +235,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	if said := c.said.String(); !c.json && strings.TrimSpace(said) != "" { // with what was said before calls, as a stream has it
 		content = said
 	}
+	m.Annotations = annotationsOf(content, end.Sources)
 	if m.Content = &content; content == "" && len(calls) > 0 {
 		m.Content = nil
 	}
@@ -236,6 +258,25 @@ func finishOf(r agent.Reason) string {
 func usageOf(u agent.Usage) *CompletionUsage {
 	out := &CompletionUsage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Prompt + u.Completion}
 	out.Details.Cached = u.CachedPrompt
+	return out
+}
+
+// annotationsOf returns the marks of a content that cite sources, or the sources if it has
+// none.
+func annotationsOf(content string, sources []agent.Source) []CompletionAnnotation {
+	var out []CompletionAnnotation
+	add := func(s agent.Source, start, end int) {
+		out = append(out, CompletionAnnotation{"url_citation", CompletionCitation{start, end, s.URL, cmp.Or(s.Title, s.URL)}})
+	}
+	for _, c := range agent.Citations(content, sources) {
+		add(c.Source, c.Start, c.End)
+	}
+	if out == nil && len(sources) > 0 {
+		n := utf8.RuneCountInString(content)
+		for _, s := range sources {
+			add(s, n, n)
+		}
+	}
 	return out
 }
 

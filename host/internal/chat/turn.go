@@ -166,7 +166,9 @@ func (t *Turn) event(name string, data json.RawMessage) error {
 	case "chat.end":
 		t.clear()
 		t.End = new(api.ChatEnd)
-		return json.Unmarshal(data, t.End)
+		err := json.Unmarshal(data, t.End)
+		t.sources(t.End.Sources)
+		return err
 	}
 	return nil
 }
@@ -196,6 +198,18 @@ func (t *Turn) answer(s string) {
 	}
 	fmt.Fprint(t.Out, s)
 	t.open = !strings.HasSuffix(s, "\n")
+}
+
+// sources writes the sources of the answer under it.
+func (t *Turn) sources(all []agent.Source) {
+	if t.JSON || t.Quiet || len(all) == 0 {
+		return
+	}
+	t.endLine()
+	fmt.Fprintf(t.Out, "\n%s\n", t.Sprintf("Sources:"))
+	for _, s := range all {
+		fmt.Fprintf(t.Out, "[%d] %s\n", s.N, strings.TrimSpace(term.Visible(s.Title, 100)+" "+limit.Visible(s.URL)))
+	}
 }
 
 // incident shows the events that change how a turn goes on.

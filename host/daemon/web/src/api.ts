@@ -37,6 +37,12 @@ export interface AgentRemark {
   to?: string;
 }
 
+export interface AgentSource {
+  n: number;
+  title: string;
+  url: string;
+}
+
 export interface AgentSpan {
   from: number;
   to: number;
@@ -237,6 +243,7 @@ export interface ChatEnd {
   results?: ToolCallResult[] | null;
   rounds: number;
   shown_chars: number;
+  sources?: AgentSource[] | null;
   thrash: number;
   unsaved?: boolean;
   usage: AgentUsage;
@@ -270,6 +277,11 @@ export interface Completion {
   object: string;
   usage?: CompletionUsage | null;
   weir?: CompletionNote | null;
+}
+
+export interface CompletionAnnotation {
+  type: string;
+  url_citation: CompletionCitation;
 }
 
 export interface CompletionBody {
@@ -327,12 +339,20 @@ export interface CompletionChoice {
   message?: CompletionMessage | null;
 }
 
+export interface CompletionCitation {
+  end_index: number;
+  start_index: number;
+  title: string;
+  url: string;
+}
+
 export interface CompletionFunction {
   arguments: string;
   name: string;
 }
 
 export interface CompletionMessage {
+  annotations?: CompletionAnnotation[] | null;
   content?: string | null;
   reasoning_content?: string;
   role?: string;
@@ -1174,6 +1194,7 @@ export interface ShownMessage {
   remarks?: AgentRemark[] | null;
   results?: ShownResult[] | null;
   role: string;
+  sources?: AgentSource[] | null;
   text?: string;
   turn: number;
   typed?: AgentSpan;
@@ -1198,6 +1219,7 @@ export interface ShownResult {
   approval?: ToolApproval | null;
   call_id: string;
   chars: number;
+  cite?: string;
   confirm?: string;
   elapsed_ms?: number;
   ephemeral?: boolean;
@@ -1212,6 +1234,7 @@ export interface ShownResult {
   lines_shown?: number;
   ref?: ToolRef | null;
   shown?: number;
+  sources?: AgentSource[] | null;
   summarized?: boolean;
   summary_model?: string;
   text: string;

@@ -1,12 +1,14 @@
 // The conversation: questions and answers.
 import { effect, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { AgentSource } from "../api";
 import { num } from "../core/format";
 import { to } from "../core/route";
 import { t } from "../core/words";
-import { Blocks, Markdown } from "../parts/Markdown";
+import { Blocks, Markdown, webURL } from "../parts/Markdown";
 import { Button } from "../parts/Button";
 import { Copy } from "../parts/Copy";
+import { Foreign } from "../parts/Foreign";
 import { ProblemBox } from "../parts/Problem";
 import { CallCard } from "./CallCard";
 import { borrow, type Conversation } from "./state";
@@ -86,6 +88,7 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
       {(parts.length > 0 || turn.waits.value) && (
         <article class="theirs" aria-label={t("where_answer")}>
           {parts.map((p, i) => <PartView key={i} part={p} turn={turn} c={c} />)}
+          <Sources list={turn.sources.value} />
           {turn.lost.value && <p class="note">{t("reconnecting")}</p>}
           <Pulse turn={turn} />
           {sums && reasonText(sums) && !parts.some((p) => p.kind === "problem") && <p class="note">{reasonText(sums)}</p>}
@@ -100,6 +103,25 @@ function TurnView({ turn, c }: { turn: Turn; c: Conversation }) {
         </article>
       )}
     </>
+  );
+}
+
+// Sources lists the pages that an answer is taken from, with the numbers of its marks.
+function Sources({ list }: { list: AgentSource[] }) {
+  const links = list.flatMap((s) => { const url = webURL(s.url); return url ? [{ ...s, url }] : []; });
+  if (!links.length) return null;
+  return (
+    <div class="sources">
+      <h3>{t("sources")}</h3>
+      <ol>
+        {links.map((s) => (
+          <li key={s.n} value={s.n}>
+            <a href={s.url.href} target="_blank" rel="noopener noreferrer"><Foreign text={s.title || s.url.href} max={200} /></a>
+            {s.title && <small> (<bdi>{s.url.host}</bdi>)</small>}
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }
 

@@ -97,6 +97,7 @@ const handlers: Partial<Handlers> & Pick<Handlers, "chat.start" | "chat.end"> = 
       if (!call.state.value.result) settle(call, ofEvent(r));
     }
     if (d.unsaved) turn.note(() => t("unsaved"));
+    turn.sources.value = d.sources || [];
     turn.sums.value = sumsOf(d, d.model || c.start.value?.model || "");
   },
   "stream.lost"({ turn }) {

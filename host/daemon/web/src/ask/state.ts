@@ -152,6 +152,7 @@ function turnsOf(id: string, messages: ShownMessage[], traces: TraceHead[] | nul
       const then = () => getJSON<{ text: string; kept?: KeptLine[] | null }>(`api/conversations/${encodeURIComponent(id)}/call?${new URLSearchParams({ turn: String(m.turn), call: r.call_id })}`);
       settle(turn.begin(r.call_id, r.tool, args.get(r.call_id), i + 1), ofStored(r, then), r.folded);
     }
+    if (m.sources) turn.sources.value = m.sources;
     m.remarks?.forEach((r) => turn.remark(r));
     const trace = m.turn !== messages[i + 1]?.turn && traces?.find((x) => x.turn === m.turn);
     if (trace) turn.sums.value = sumsOf(trace, m.model || "");

@@ -1,7 +1,7 @@
 // A turn: a question, and what its answer consists of. Events of a stream and stored
 // messages become the same parts, so an answer looks the same live and opened again.
 import { signal, type Signal } from "@preact/signals";
-import type { AgentRemark, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, ToolPart, Trace, TraceHead, ChatEnd } from "../api";
+import type { AgentRemark, AgentSource, Approval, ConfiguredModel, Gap, KeptLine, ShownResult, ToolApproval, ToolCallResult, ToolPart, Trace, TraceHead, ChatEnd } from "../api";
 import { num, seconds, money, chars } from "../core/format";
 import { family, lang, t } from "../core/words";
 import { cutOf } from "../parts/CutMap";
@@ -64,6 +64,7 @@ export class Turn {
   sums = signal<Sums | null>(null);
   // waits says what is waited for; null: the turn is over.
   waits = signal<{ say: () => string; since: number } | null>(null);
+  sources = signal<AgentSource[]>([]); // of the answer
   lost = signal(false); // the connection
   lang = signal(""); // of the question and the answer
   borrowed = ""; // the part of the question that nobody typed

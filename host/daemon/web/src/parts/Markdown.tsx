@@ -140,6 +140,12 @@ function link(x: Tokens.Link, depth: number): ComponentChildren {
   return leads(x.href, (x.tokens || []).map((k) => (k.type === "link" ? k.raw : inline([k], depth + 1))), x.raw, x.text);
 }
 
+// webURL returns an address of the web; null: it is none, or names a user in front of its host.
+export function webURL(address: string): URL | null {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  return url && ["http:", "https:"].includes(url.protocol) && !url.username ? url : null;
+}
+
 // leads returns a link that names where it leads, unless its text is the address. An
 // address that is neither of the web nor of mail stays as it was written.
 function leads(address: string, kids: ComponentChildren, raw: string, text = ""): ComponentChildren {

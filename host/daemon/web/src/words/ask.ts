@@ -15,6 +15,7 @@ export const ask = {
   send: ["Send", "发送"],
   you: ["You", "你"],
   welcome: ["Here you see how much tools produced, how much of it the model was shown, and what is kept.", "在这里可以看到工具产生了多少、展示给模型多少、保留了多少。"],
+  sources: ["Sources", "来源"],
   thought: ["Thinking", "思考"],
   call: ["Tool call {tool}", "工具调用 {tool}"],
   running: ["running", "运行中"],
