@@ -48,9 +48,7 @@ func params(schema json.RawMessage, l tool.Locale) []param {
 	out := make([]param, len(members))
 	for i, m := range members {
 		var n valueNode
-		if json.Unmarshal(m.Schema, &n) != nil {
-			n = valueNode{}
-		}
+		_ = schematype.Read(m.Schema, &n) // what cannot be read says nothing
 		out[i] = param{name: m.Name, kind: m.Kind, required: m.Required, about: strings.Join(nonEmpty(OneLine(n.Description), n.bounds(l)), " ")}
 	}
 	return out

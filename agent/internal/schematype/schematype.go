@@ -6,6 +6,7 @@ package schematype
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -45,6 +46,7 @@ type node struct {
 	Items       json.RawMessage            `json:"items"`
 	Enum        []json.RawMessage          `json:"enum"`
 	Const       json.RawMessage            `json:"const"`
+	AllOf       []json.RawMessage          `json:"allOf"`
 	AnyOf       []json.RawMessage          `json:"anyOf"`
 	OneOf       []json.RawMessage          `json:"oneOf"`
 	Ref         string                     `json:"$ref"`
@@ -59,14 +61,42 @@ type reader struct {
 	left  int // bytes that may be read
 }
 
-// Members returns the properties of a schema in the order of the document. A schema that
-// cannot be read has none.
+// Members returns the properties of a schema in the order of the document, after its own
+// those of the schemas that it is made of at its root. A schema that cannot be read has none.
 func Members(schema json.RawMessage, style Style) []Member {
 	r := &reader{style: style, left: maxBytes}
 	if !r.read(schema, &r.root) {
 		return nil
 	}
-	return r.members(r.root, 0)
+	return r.all(r.root, 0)
+}
+
+// all returns the properties of a schema and of those that it is made of. What one of several
+// alternatives requires is not required.
+func (r *reader) all(n node, depth int) []Member {
+	out := r.members(n, 0)
+	add := func(part json.RawMessage, always bool) {
+		var p node
+		if depth >= maxDepth || !r.read(part, &p) {
+			return
+		}
+		for _, m := range r.all(p, depth+1) {
+			m.Required = m.Required && always || slices.Contains(n.Required, m.Name)
+			if !slices.ContainsFunc(out, func(o Member) bool { return o.Name == m.Name }) {
+				out = append(out, m)
+			}
+		}
+	}
+	if n.Ref != "" {
+		add(r.resolve(n.Ref), true)
+	}
+	for _, part := range n.AllOf {
+		add(part, true)
+	}
+	for _, part := range slices.Concat(n.AnyOf, n.OneOf) {
+		add(part, false)
+	}
+	return out
 }
 
 // Of returns the type that a schema describes.
@@ -83,7 +113,17 @@ func (r *reader) read(schema json.RawMessage, n *node) bool {
 	if r.left -= len(schema) + schemaCost; r.left < 0 || len(schema) == 0 {
 		return false
 	}
-	return json.Unmarshal(schema, n) == nil
+	return Read(schema, n) == nil
+}
+
+// Read reads a schema into a struct of keywords. One whose value has the wrong type is left
+// out, and nothing else.
+func Read(schema json.RawMessage, into any) error {
+	err := json.Unmarshal(schema, into)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // it has read all others
+		return nil
+	}
+	return err
 }
 
 func (r *reader) kind(schema json.RawMessage, depth int) string {

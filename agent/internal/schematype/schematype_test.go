@@ -59,3 +59,33 @@ func TestWholeSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestNoNameIsLost reads schemas whose names a model must be told: a keyword of the wrong type
+// costs nothing else, and the parts that a schema is made of at its root have names, too.
+func TestNoNameIsLost(t *testing.T) {
+	const a, b = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"properties":{"b":{"type":"integer"},"a":{"type":"string"}}}`
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":"a"}`:              "a:string b:integer",
+		`{"type":"object","properties":{"a":{"type":"string","enum":{}},"b":{"type":"integer","anyOf":1}}}`:         "a:string b:integer",
+		`{"type":"object","properties":{"a":{"type":"object","properties":{"c":{"type":"null"}},"required":true}}}`: "a:{c:null}",
+		`{"oneOf":[` + a + `,` + b + `]}`:                                    "a:string b:integer",
+		`{"anyOf":[` + a + `,` + b + `],"required":["a"]}`:                   "a!:string b:integer",
+		`{"allOf":[` + a + `,{"$ref":"#/$defs/b"}],"$defs":{"b":` + b + `}}`: "a!:string b:integer",
+		`{"$ref":"#/$defs/a","$defs":{"a":` + a + `}}`:                       "a!:string",
+		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}}}`:            "",
+		`true`: "",
+		`{`:    "",
+	} {
+		var got []string
+		for _, m := range Members(json.RawMessage(schema), words()) {
+			mark := ""
+			if m.Required {
+				mark = "!"
+			}
+			got = append(got, m.Name+mark+":"+m.Kind)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", schema, got, want)
+		}
+	}
+}
