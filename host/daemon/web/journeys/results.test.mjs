@@ -66,6 +66,30 @@ test('lines and matches are loaded back, and what fits is told before', async ()
   assert.equal(await chips.count(), 0);
 });
 
+test('an answer has its sources under it, and an address that is none of the web leads nowhere', async () => {
+  const found = [
+    { title: 'Dams \u202e<img src=x>', url: 'https://example.com/dams' }, { title: 'Evil', url: 'javascript:alert(1)' }, { url: 'https://example.org/water?a=1' },
+  ];
+  await plugin('cited', '[[tool]]\nname = "find_pages"\ndescription = "Finds pages."\n[tool.params]\ntype = "object"\n',
+    `export const find_pages = () => ({ text: "See ${found.map((s) => s.url).join(' and ')} .", sources: ${JSON.stringify(found)} });\n`, 'find_pages');
+  model.calls = (question) => (/dams/.test(question) ? [['find_pages', {}]] : []);
+  const page = await world.visit(), list = log(page).locator('.sources');
+  await ask(page, 'What about dams?');
+  await list.waitFor();
+  await ended(page);
+  await log(page).locator('.sums').waitFor();
+  const links = await list.getByRole('link').evaluateAll((all) => all.map((n) => [n.href, n.rel, n.textContent]));
+  assert.deepEqual(links, [
+    ['https://example.com/dams', 'noopener noreferrer', 'Dams ⟨U+202E⟩<img src=x>'], ['https://example.org/water?a=1', 'noopener noreferrer', 'https://example.org/water?a=1'],
+  ]);
+  assert.deepEqual((await list.getByRole('listitem').allInnerTexts()).map((x) => x.slice(0, 8)), ['[1] Dams', '[2] http']);
+  assert.deepEqual(await list.locator('small').allInnerTexts(), [' (example.com)']);
+  const live = await drawn(page);
+  await page.reload();
+  await log(page).locator('.sums').waitFor();
+  same(await drawn(page), live, 'opened again');
+});
+
 test('the reader holds a long result with few nodes, and finds every hit in it', async () => {
   model.calls = (question) => (/long/.test(question) ? [['long_text', { lines: 20000 }]] : []);
   const page = await world.visit();

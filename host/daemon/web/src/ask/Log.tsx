@@ -113,14 +113,14 @@ function Sources({ list }: { list: AgentSource[] }) {
   return (
     <div class="sources">
       <h3>{t("sources")}</h3>
-      <ol>
+      <ul>
         {links.map((s) => (
-          <li key={s.n} value={s.n}>
-            <a href={s.url.href} target="_blank" rel="noopener noreferrer"><Foreign text={s.title || s.url.href} max={200} /></a>
+          <li key={s.n}>
+            {`[${s.n}] `}<a href={s.url.href} target="_blank" rel="noopener noreferrer"><Foreign text={s.title || s.url.href} max={200} /></a>
             {s.title && <small> (<bdi>{s.url.host}</bdi>)</small>}
           </li>
         ))}
-      </ol>
+      </ul>
     </div>
   );
 }
