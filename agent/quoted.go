@@ -65,7 +65,7 @@ func (r *run) readForeign() {
 			switch {
 			case e.Confirm != "":
 			case !r.isOwnText(e.Tool):
-				q.book.Add(e.Text)
+				q.book.Add(e.cited())
 			case e.Tool == prompt.FindTool:
 				q.book.Add(r.goneSignatures(e.Text))
 			}

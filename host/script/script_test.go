@@ -20,12 +20,13 @@ import (
 )
 
 // source has the tools of the tests: echo returns its text, long returns n lines, and
-// fails fails.
+// fails fails. cites returns its text with n sources.
 const source = `
 export const echo = (args) => args.text;
 export const long = (args) => Array.from({length: args.n}, (_, i) => "line " + (i + 1) + (i === 7777 ? " NEEDLE" : "")).join("\n");
 export const fails = (args, c) => { throw c.fail("denied", "Ask somebody else.", "Not today.") };
 export const large = () => "0123456789abcde\n".repeat(480000);
+export const cites = ({ text, n }) => ({ text, sources: Array.from({length: n}, (_, i) => ({ title: "T", url: "https://example.com/" + text + i })) });
 export const count = (args) => String(args.text.length);
 `
 
@@ -66,7 +67,7 @@ func benchWith(t testing.TB, edit func(*host.Config)) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	var tools string
-	for _, name := range []string{"echo", "long", "large", "fails", "count"} {
+	for _, name := range []string{"echo", "long", "large", "fails", "cites", "count"} {
 		tools += fmt.Sprintf(oneTool, name)
 	}
 	for name, text := range map[string]string{"plugin.toml": fmt.Sprintf(manifest, tools), "main.js": source} {
@@ -137,6 +138,24 @@ func TestRun(t *testing.T) {
 		if out := b.run(t, tt.code); out.Result.Err != nil || out.Result.Shown.Text != tt.want {
 			t.Errorf("%s: %q %v, wanted %q", tt.name, out.Result.Shown.Text, out.Result.Err, tt.want)
 		}
+	}
+}
+
+// TestSources: the answer of a script has the sources of the results that it was made from, at
+// most 100.
+func TestSources(t *testing.T) {
+	b := newBench(t)
+	out := b.run(t, "await tools.fails({}).catch(() => 0); return await tools.cites({text: 'a', n: 2}) + await tools.cites({text: 'b', n: 1})")
+	var urls []string
+	for _, s := range out.Result.Sources {
+		urls = append(urls, s.URL)
+	}
+	if got := strings.Join(urls, " "); got != "https://example.com/a0 https://example.com/a1 https://example.com/b0" {
+		t.Errorf("%v: %s", out.Result.Err, got)
+	}
+	out = b.run(t, "for (let i = 0; i < 3; i++) await tools.cites({text: String(i), n: 60}); return 1")
+	if n := len(out.Result.Sources); n != 100 {
+		t.Errorf("%d sources", n)
 	}
 }
 
