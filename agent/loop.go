@@ -218,12 +218,18 @@ func (r *run) parse() (phase, error) {
 		return r.accept(""), nil
 	case p.empty() && r.ending.final == "":
 		return r.handleEmpty(), nil
-	case (len(p.late) > 0 || p.isSilent()) && !r.ending.insisted: // the last one, and no answer
+	case (len(p.late) > 0 || p.isSilent() || p.onlyCalls()) && !r.ending.insisted: // the last one, and no answer
 		if r.ending.insisted = true; len(p.late) > 0 {
 			return r.refuseLate(), nil
 		}
 		w := prompt.For(r.locale)
-		r.add(note(w.NoText+w.AnswerInText, r.turn, r.locale))
+		why := w.NoText
+		if !p.isSilent() {
+			r.flushText(p)
+			r.add(r.assistant(p.text.String()))
+			why = w.TooLate
+		}
+		r.add(note(why+w.AnswerInText, r.turn, r.locale))
 		return phaseAsk, nil
 	case p.finish == FinishLength && r.ending.final == "":
 		r.ending.reason = ReasonLength
@@ -251,6 +257,9 @@ func (r *run) accept(text string) phase {
 		r.msgs = append(r.msgs[:r.draft.at], m)
 		r.show(text)
 		return phaseEnd
+	}
+	if r.round.reply.onlyCalls() {
+		r.ending.answer = ""
 	}
 	r.flushText(r.round.reply)
 	if strings.TrimSpace(text) != "" {

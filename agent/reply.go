@@ -57,6 +57,12 @@ func (p *reply) empty() bool { return p.isSilent() && len(p.calls) == 0 && len(p
 // isSilent reports whether the reply has no text.
 func (p *reply) isSilent() bool { return strings.TrimSpace(p.text.String()) == "" }
 
+// onlyCalls reports whether the reply calls where it may not, or in a way that cannot be
+// read, and its text says nothing but that it does.
+func (p *reply) onlyCalls() bool {
+	return (p.ignored || len(p.malformed) > 0) && parse.OnlyActs(p.text.String())
+}
+
 // keep adds a piece to the whole reply, a native call as its name and arguments.
 func (p *reply) keep(d Delta) {
 	p.whole.WriteString(d.Reasoning)

@@ -84,3 +84,16 @@ func TestAsksForCall(t *testing.T) {
 		}
 	}
 }
+
+// A text that only says that a call is made is no answer; one that also says something is.
+func TestOnlyActs(t *testing.T) {
+	for text, want := range map[string]bool{
+		"好的，我来查询。": true, "Let me look it up.\n": true, "Sure! I'm searching the web now.": true, "正在为您搜索：": true, "好的。\n\n我马上搜索。": true, "**Searching the web**": true,
+		"": false, "Yes.": false, "好的。": false, "我认为巴黎是法国的首都。": false, "To sum up, Paris has it.": false, "Paris. Let me look that up.": false, "I'm sure that Paris is the capital.": false,
+		"现在为您计算：6*7 = 42。": false, "I will not look it up.": false, "Should I look it up?": false, "I'll call you when the results are in.": false,
+	} {
+		if parse.OnlyActs(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}

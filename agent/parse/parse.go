@@ -124,6 +124,10 @@ func AsksForCall(question string) bool { return prose.AsksForCall(question) }
 // text there may be a result that the model has invented.
 func SaysNext(text string) bool { return prose.SaysNext(text) }
 
+// OnlyActs reports whether a text says that its writer makes a call now ("I look it up."),
+// and nothing that could be an answer.
+func OnlyActs(text string) bool { return prose.OnlyActs(text) }
+
 // All reads a complete reply. Adjacent Texts, and adjacent Reasonings, are
 // joined, so that the result does not depend on any chunking.
 func All(o Options, text string) []Event {

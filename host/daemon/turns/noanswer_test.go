@@ -35,11 +35,14 @@ func TestNoAnswer(t *testing.T) {
 		"malformed": {replay.Text(`<tool_call>{"tool_name":"search_tool_history","arguments":{"query" "x"]}</tool_call>`), nil, agent.ReasonMalformed, "could not be read"},
 		"calls":     {search("#"), func(c *agent.Config) { c.MaxToolCalls = 2 }, agent.ReasonMaxCalls, "used up"},
 		"repeated":  {search("x"), nil, agent.ReasonRepeated, "again and again"},
-		"empty":     {replay.Text(""), nil, agent.ReasonNoAnswer, "said nothing"},
-		"blank":     {replay.Text(" \n"), nil, agent.ReasonNoAnswer, "said nothing"},
-		"thoughts":  {replay.Reply{Reasoning: "Hm."}, nil, agent.ReasonNoAnswer, "thought, and gave no answer"},
-		"length":    {replay.Reply{Reasoning: "Hm.", Finish: agent.FinishLength}, nil, agent.ReasonLength, "length limit"},
-		"tokens":    {search("#"), func(c *agent.Config) { c.TokenBudget = 1 }, agent.ReasonTokens, "tokens"},
+		"announced": {replay.Text("好的，我来查询。\n<tool_call>{\"tool_name\":\"search_tool_history\",\"arguments\":{\"query\":\"#\"}}</tool_call>"), func(c *agent.Config) { c.MaxToolCalls = 2 }, agent.ReasonMaxCalls, "used up"},
+		"unread": {replay.Text(`Let me look it up.
+<tool_call>{"tool_name":"search_tool_history","arguments":{"query" "x"]}</tool_call>`), nil, agent.ReasonMalformed, "could not be read"},
+		"empty":    {replay.Text(""), nil, agent.ReasonNoAnswer, "said nothing"},
+		"blank":    {replay.Text(" \n"), nil, agent.ReasonNoAnswer, "said nothing"},
+		"thoughts": {replay.Reply{Reasoning: "Hm."}, nil, agent.ReasonNoAnswer, "thought, and gave no answer"},
+		"length":   {replay.Reply{Reasoning: "Hm.", Finish: agent.FinishLength}, nil, agent.ReasonLength, "length limit"},
+		"tokens":   {search("#"), func(c *agent.Config) { c.TokenBudget = 1 }, agent.ReasonTokens, "tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := always(c.reply)

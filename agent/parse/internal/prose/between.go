@@ -122,7 +122,12 @@ var (
 // its writer makes it now: it promises, it names a deed under way, or it is only an
 // agreement ("Sure."). A question, a report and advice do not.
 func Acts(sentence string) bool {
-	s := strings.TrimSpace(sentence)
+	s := withoutAgreements(strings.TrimSpace(sentence))
+	return s == "" || acts(s)
+}
+
+// withoutAgreements takes off the agreements at the start of a sentence.
+func withoutAgreements(s string) string {
 	for found := true; found && s != ""; {
 		found = false
 		for _, c := range agreements {
@@ -132,14 +137,36 @@ func Acts(sentence string) bool {
 			}
 		}
 	}
-	if s == "" {
-		return true
-	}
+	return s
+}
+
+func acts(s string) bool {
 	if hasCue(s, others) || hasCue(s, shows) || hasCue(s, formCues) || hasCue(s, resultCues) || strings.ContainsAny(s, "?？") {
 		return false
 	}
 	clauses := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",，、:：", r) })
 	return isDeed(s) || len(clauses) > 0 && isDeed(strings.TrimSpace(clauses[len(clauses)-1]))
+}
+
+// findings are in a sentence that says how something is, whoever speaks.
+var findings = []string{" is ", " are ", " was ", " were ", "是"}
+
+// OnlyActs reports whether a text says that its writer makes a call now, and nothing else
+// that could be an answer.
+func OnlyActs(text string) (deed bool) {
+	for line := range strings.SplitSeq(strings.ToLower(text), "\n") {
+		for _, s := range sentences(withoutQuotes(line)) {
+			s = withoutAgreements(strings.Trim(s, " .。!！:：*_"))
+			switch {
+			case s == "":
+			case !acts(s), hasCue(" "+s+" ", findings), strings.ContainsAny(s, "0123456789"):
+				return false
+			default:
+				deed = true
+			}
+		}
+	}
+	return deed
 }
 
 // isDeed reports whether a clause says what its writer does now.
