@@ -38,9 +38,14 @@ func TestObjectsBehindWords(t *testing.T) {
 	}
 	broad := "{\n  \"tool\": \"search_web\",\n  \"query\": \"Oslo\"\n}"
 	for _, frame := range deeds {
-		for _, object := range []string{objSearch, broad, `{"name":"search_web","arguments":{"query":"Oslo"}}`, objSearch + "\n", objSearch + "。"[:0]} {
+		for _, object := range []string{objSearch, broad, `{"name":"search_web","arguments":{"query":"Oslo"}}`, objSearch + "\n"} {
 			if got := read(house(), frame, object); !strings.HasSuffix(got, `search_web{"query":"Oslo"}`) || strings.Contains(got, "!") && !strings.Contains(frame, "!") {
 				t.Errorf("want the call, got %s:\n%s%s", got, frame, object)
+			}
+		}
+		for _, after := range []string{"。", ".", "\n\n请稍等。", "\nOne moment, please.", " 好的，请稍候", "\n\nThen I compare."} {
+			if got := read(house(), frame, objSearch+after); !strings.HasSuffix(got, `search_web{"query":"Oslo"}`) || strings.Contains(got, "!in_text") {
+				t.Errorf("want the call in front of %q, got %s", after, got)
 			}
 		}
 		if got := read(house(), frame, objSearch+" is what it comes to."); strings.Contains(got, "search_web{") || strings.Contains(got, "!in_text") {
@@ -67,7 +72,15 @@ func TestObjectsBehindWords(t *testing.T) {
 			t.Errorf("want a correction, got %s:\n%s", got, frame)
 		}
 	}
+	for _, after := range []string{"？", "?", "\nThen I go on."} {
+		if got := read(house(), "Should I run %s", objSearch+after); !strings.HasSuffix(got, "!in_text:search_web") || strings.Contains(got, "search_web{") {
+			t.Errorf("want a correction, got %s", got)
+		}
+	}
 	for _, frame := range documents {
+		if got := read(house(), frame, objSearch+"。"); strings.Contains(got, "!in_text") || strings.Contains(got, "search_web{") {
+			t.Errorf("want text, got %s:\n%s", got, frame)
+		}
 		if got := read(house(), frame, objSearch); strings.Contains(got, "!in_text") || strings.Contains(got, "search_web{") || !strings.Contains(got, "tool") {
 			t.Errorf("want text, got %s:\n%s", got, frame)
 		}

@@ -224,8 +224,11 @@ func (gs *groups) endAt(at int) {
 	}
 	gs.g = nil
 	if len(g.waiting) > 0 || !g.given && g.calls == 0 {
-		if g.lone && !g.fence && len(g.waiting) == g.calls {
-			gs.around.keepLone(g.from, g.end, g.waiting)
+		if (g.lone && !g.fence || g.behind && !gs.in.truncated) && len(g.waiting) == g.calls && g.calls > 0 {
+			if g.behind && !g.said {
+				g.doubt()
+			}
+			gs.around.keepLone(g.from, g.end, g.waiting, g.behind)
 		}
 		gs.unsee(g)
 		gs.around.declined(g.fenced, len(g.waiting) > 0 && !g.behind)

@@ -1,14 +1,20 @@
 package parse
 
-import "github.com/weirhost/weir/agent/parse/internal/prose"
+import (
+	"strings"
+
+	"github.com/weirhost/weir/agent/parse/internal/prose"
+)
 
 // A lone is a fence with calls that no colon introduces and that text follows. If it stays
 // the only block of the reply and nothing around it explains or shows a call, it is what
-// the reply does. That is known at the end; until then its text is emitted as text.
+// the reply does. So is an object behind words on its line, if what follows is a courtesy.
+// That is known at the end; until then its text is emitted as text.
 type lone struct {
+	behind bool // it is such an object
 	before string
-	raw    int    // bytes of the fence
-	after  []byte // the fence and what follows it
+	raw    int    // bytes of the fence or object
+	after  []byte // it and what follows it
 	calls  []Event
 }
 
@@ -17,9 +23,14 @@ func (c *context) mayBeLone(i int) bool {
 	return !c.doc && !c.in.tools.AnyName && c.prose+i-c.out.sent <= lookback
 }
 
-// keepLone remembers a fence that was not confirmed.
-func (c *context) keepLone(from, end int, calls []Event) {
-	c.lone = &lone{before: c.before(from), raw: end - from, calls: calls}
+// keepLone remembers a fence that was not confirmed, or an object behind words, of which
+// there may be one.
+func (c *context) keepLone(from, end int, calls []Event, behind bool) {
+	if behind && c.lone != nil {
+		c.lone = nil
+		return
+	}
+	c.lone = &lone{behind: behind, before: c.before(from), raw: end - from, calls: calls}
 }
 
 // follow adds text after the fence, and gives up where it becomes long.
@@ -31,10 +42,16 @@ func (l *lone) follow(s []byte) *lone {
 	return l
 }
 
-// endLone emits the calls of the only fence at the end of the reply.
+// endLone emits the calls of the only fence, or of the object behind words, at the end of
+// the reply.
 func (c *context) endLone() {
 	l := c.lone
-	if l == nil || len(l.after) < l.raw || prose.Explains(l.before) || prose.Explains(string(l.after[l.raw:])) {
+	switch {
+	case l == nil || len(l.after) < l.raw:
+		return
+	case l.behind && (c.doc || !prose.SaysNext(strings.TrimLeft(string(l.after[l.raw:]), " 。.!！"))):
+		return
+	case !l.behind && (prose.Explains(l.before) || prose.Explains(string(l.after[l.raw:]))):
 		return
 	}
 	for _, e := range l.calls {
