@@ -115,6 +115,8 @@ type assembler struct {
 	model  string // as the server calls it
 	reason agent.Finish
 	held   int // of all calls, in bytes
+	spoke  bool
+	before int // calls before the last text
 }
 
 type pending struct {
@@ -137,7 +139,7 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 		}
 		m := cmp.Or(ch.Delta, ch.Message)
 		if m != nil {
-			said.WriteString(string(m.Content) + m.Refusal)
+			said.WriteString(a.apart(string(m.Content) + m.Refusal))
 			thought.WriteString(string(m.thought()))
 			a.collect(m.ToolCalls)
 		}
@@ -146,6 +148,20 @@ func (a *assembler) add(c chunk) (agent.Delta, error) {
 		}
 	}
 	return agent.Delta{Model: a.model, Text: said.String(), Reasoning: thought.String()}, nil
+}
+
+// apart puts an empty line in front of text that follows calls: they are delivered after it,
+// and it would run into the text before them.
+func (a *assembler) apart(text string) string {
+	if a.spoke && len(a.calls) > a.before {
+		if text = strings.TrimLeft(text, " \r\n"); text != "" {
+			text = "\n\n" + text
+		}
+	}
+	if strings.TrimSpace(text) != "" {
+		a.spoke, a.before = true, len(a.calls)
+	}
+	return text
 }
 
 // thought takes one of the names, since some servers send two.

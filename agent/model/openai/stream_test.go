@@ -32,6 +32,12 @@ var twoCalls = events(
 	finish("tool_calls"), usageEvent, done,
 )
 
+// twoCallsOnly are its calls.
+var twoCallsOnly = events(
+	calls(`{"index":0,"id":"call_a","type":"function","function":{"name":"grep_search","arguments":"{\"pattern\":\"Err\"}"}}`),
+	calls(`{"index":1,"id":"call_b","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"1+1\"}"}}`),
+)
+
 var wantTwo = []tool.Call{modeltest.Call("call_a", "grep_search", `{"pattern":"Err"}`), modeltest.Call("call_b", "calculator", `{"expression":"1+1"}`)}
 
 func TestStreams(t *testing.T) {
@@ -57,6 +63,8 @@ func TestStreams(t *testing.T) {
 			modeltest.Reply{Reasoning: "hm", Finish: "stop"}},
 		{"DeepSeek's cache count", events(delta("content", "x"), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4}}`, done),
 			modeltest.Reply{Text: "x", Finish: "stop", Usage: &agent.Usage{Prompt: 9, Completion: 1, CachedPrompt: 4}}},
+		{"text between and after calls", events(delta("content", "Before.")) + twoCallsOnly + events(delta("content", "\n"), delta("content", "Af"), delta("content", "ter."), finish("tool_calls"), done),
+			modeltest.Reply{Text: "Before.\n\nAfter.", Calls: wantTwo, Finish: "tool_calls"}},
 		{"cut by the limit", events(delta("content", "Hel"), finish("length"), done), modeltest.Reply{Text: "Hel", Finish: "length"}},
 		{"calls in pieces", twoCalls, modeltest.Reply{Text: "I look. 我看看。", Calls: wantTwo, Finish: "tool_calls", Usage: full}},
 		{"calls whole, every index 0", events(calls(`{"index":0,"id":"call_a","function":{"name":"grep_search","arguments":"{\"pattern\":\"Err\"}"}}`),
