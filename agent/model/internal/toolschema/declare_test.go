@@ -89,6 +89,8 @@ func TestShapes(t *testing.T) {
 		{"formats and patterns", `{"type":"object","properties":{"u":{"type":"string","format":"uri","pattern":"\\S"},"d":{"type":"string","format":"date-time","pattern":"^[a-z]+$"}}}`,
 			map[string]string{"openai": `{"type":"object","properties":{"u":{"type":"string","format":"uri","description":"(pattern: \\S)"},"d":{"type":"string","format":"date-time","pattern":"^[a-z]+$"}}}`,
 				"gemini": `{"type":"object","properties":{"u":{"type":"string","description":"(format: uri) (pattern: \\S)"},"d":{"type":"string","format":"date-time","description":"(pattern: ^[a-z]+$)"}}}`}},
+		{"a format that nobody knows", `{"type":"object","properties":{"u":{"type":"string","format":"uuid4-ish"}}}`,
+			map[string]string{"*": `{"type":"object","properties":{"u":{"type":"string","description":"(format: uuid4-ish)"}}}`}},
 		{"a tuple of the old drafts", `{"type":"object","properties":{"p":{"type":"array","items":[{"type":"number"},{"type":"string"}],"additionalItems":false}}}`,
 			map[string]string{"*": `{"type":"object","properties":{"p":{"type":"array","items":{"anyOf":[{"type":"number"},{"type":"string"}]}}}}`}},
 		{"bounds of the first drafts", `{"type":"object","properties":{"n":{"type":"integer","minimum":1,"exclusiveMinimum":true}}}`,

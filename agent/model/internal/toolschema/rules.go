@@ -28,7 +28,7 @@ type Rules struct {
 	texts bool
 	// keywords are those that are taken, beside the ones that say of what a value consists.
 	keywords func(name string) bool
-	// formats are those that are taken of a type; nil: any.
+	// formats are those that are taken of a type.
 	formats func(kind, format string) bool
 	// patterns are the expressions that are taken; nil: any.
 	patterns func(string) bool
@@ -40,17 +40,19 @@ type Rules struct {
 // wants types in alternatives, Moonshot a type in everything and none beside anyOf, Ark no
 // lists of types, and llama.cpp anchored expressions without classes.
 func OpenAI() Rules {
-	return Rules{filled: true, others: true, typed: true, keywords: isPlain, patterns: plainPattern}
+	return Rules{filled: true, others: true, typed: true, keywords: isPlain, formats: knownFormat, patterns: plainPattern}
 }
 
 // Anthropic returns the rules of Anthropic's Messages API: an object without alternatives
 // at the root, valid by the draft of 2020, with plain names of arguments.
 func Anthropic() Rules {
-	return Rules{filled: true, others: true, lists: true, plainArguments: true, keywords: isPlain}
+	return Rules{filled: true, others: true, lists: true, plainArguments: true, keywords: isPlain, formats: knownFormat}
 }
 
 // Ollama returns the rules of Ollama's own API, which reads a schema into fixed fields.
-func Ollama() Rules { return Rules{filled: true, others: true, keywords: isPlain} }
+func Ollama() Rules {
+	return Rules{filled: true, others: true, keywords: isPlain, formats: knownFormat}
+}
 
 // Gemini returns the rules of Google's API, which takes a part of the schemas of OpenAPI 3.0,
 // and refuses keywords that it does not know.
@@ -61,6 +63,15 @@ func Gemini() Rules {
 			return slices.Contains([]string{"description", "format", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}, name)
 		},
 	}
+}
+
+// knownFormat reports whether a format is one of JSON Schema's. Others mean nothing to a
+// server, and some refuse them.
+func knownFormat(_, format string) bool {
+	return slices.Contains([]string{
+		"date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference",
+		"uri-template", "uuid", "json-pointer", "relative-json-pointer", "regex",
+	}, format)
 }
 
 // geminiFormat reports whether Google's API takes a format.

@@ -223,7 +223,7 @@ func (w *writer) words(out *object, n *node, t types, notes bool) {
 		case kind != 0 && (notes || t != 0 && kind&t == 0):
 		case key == "pattern" && w.patterns != nil && !w.patterns(text):
 			told = append(told, say(w.locale, "pattern: ", "正则表达式：")+text)
-		case key == "format" && w.formats != nil && !w.formats(t.name(), text):
+		case key == "format" && !w.formats(t.name(), text):
 			told = append(told, say(w.locale, "format: ", "格式：")+text)
 		case w.keywords(key):
 			out.set(key, v)
