@@ -44,6 +44,7 @@ var strangers = map[string][]visit{
 	"GET /openapi.json":                  noIDs,
 	"GET /api/tools":                     noIDs,
 	"GET /api/tools/{name}":              {{path: "/api/tools/load_tool_history"}},
+	"GET /api/tools/{name}/limits":       {{path: "/api/tools/load_tool_history/limits"}},
 	"GET /api/plugins":                   noIDs,
 	"GET /api/plugins/{name}":            {{path: "/api/plugins/calculator"}},
 	"GET /api/plugins/{name}/log":        {{path: "/api/plugins/calculator/log"}},

@@ -136,20 +136,20 @@ func evalOf(ctx context.Context, t *testing.T, s *scripted, asJSON bool) (string
 func TestEval(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		s    scripted
+		s    *scripted
 		want []string // lines, by their beginnings
 	}{
-		{"native is better", scripted{failsByText: eval.InARow}, []string{
+		{"native is better", &scripted{failsByText: eval.InARow}, []string{
 			"m: openai m: 40 questions, 86 requests, about ", "MODE    RIGHT  WRONG  MALFORMED  TOKENS", "native  20     0      0          22,360", "prompt  16     4      4          ", `set mode = "native": it was right in 20 of 20 questions`, "  wrong prompt ",
 		}},
-		{"text is better", scripted{failsAt: eval.OneTool}, []string{
+		{"text is better", &scripted{failsAt: eval.OneTool}, []string{
 			"native  14     6      6 ", "prompt  20     0      0 ", `set mode = "prompt": it was right in 20 of 20 questions`, "  wrong native ",
 		}},
-		{"the provider refuses tools", scripted{refusesTools: true, failsByText: eval.LoadBack}, []string{
+		{"the provider refuses tools", &scripted{refusesTools: true, failsByText: eval.LoadBack}, []string{
 			"prompt  17     3      3 ", "native: the provider's tool calling does not work: ", `set mode = "prompt": it was right in 17 of 20 questions`,
 		}},
 	} {
-		got, err := evalOf(t.Context(), t, &c.s, false)
+		got, err := evalOf(t.Context(), t, c.s, false)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}

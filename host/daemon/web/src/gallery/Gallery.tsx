@@ -21,7 +21,7 @@ import { Timeline } from "../traces/Timeline";
 const gaps = [{ first: 30, last: 180, lines: 151, chars: 9000 }, { first: 183, last: 360, lines: 178, chars: 11000 }];
 
 const result: Result = {
-  ok: true, produced: 26000, shown: 6000, lines: 400, linesShown: 71, gaps, layer: "agent", limit: 6000, unit: "characters", uuid: "01a2", loaded: false, unkept: false,
+  ok: true, produced: 26000, shown: 6000, lines: 400, linesShown: 71, gaps, layer: "agent", limit: 6000, unit: "characters", uuid: "01a2", files: [], loaded: false, unkept: false,
   summarized: false, summaryModel: "", ms: 412, kept: [181], text: "line 1", then: async () => ({ text: "line 1", kept: [{ line: 181, by: "panic", text: "panic: closed", times: 1 }] }),
 };
 
