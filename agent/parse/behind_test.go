@@ -25,6 +25,7 @@ var doubtful = []string{
 var documents = []string{
 	"例如 %s", "调用的格式是 %s", "你可以发送 %s", "比如，用户说：好的，%s", "文档里的示例是 %s",
 	"你可以这样写：%s", "参数格式如下：%s", "You can send: %s", "The syntax is: %s",
+	"用户说：%s", "The log says: %s", "日志显示：%s", "He wrote: %s", "配置文件里有：%s", "In the docs: %s", "像这样：%s", "Sample: %s", "This is how it looks: %s",
 	"For example, %s", "You can send %s", "The model writes %s", "The syntax is %s", "The config is x = %s", "# Tools\n\nSure, %s", "Use `%s`", "It is written “%s", "(as in %s", "The list is [1, %s", `It is {"found": 1, "calls": %s`, `It is "calls": %s`,
 }
 

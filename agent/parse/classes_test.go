@@ -51,6 +51,17 @@ var betweenRows = []row{
 
 func TestProseBetweenCallsDoesNotEndTheReading(t *testing.T) { runRows(t, house(), betweenRows) }
 
+var aboutTagRows = []row{
+	{"a function tag", "<function=get_weather> is a tag. More text.", `"<function=get_weather> is a tag. More text."`},
+	{"amid a sentence", "Write <invoke name=\"get_weather\"> and so on. Then close it.", `"Write <invoke name=\"get_weather\"> and so on. Then close it."`},
+	{"in Chinese", "标签 <function=get_weather> 表示调用。后面还有。", `"标签 <function=get_weather> 表示调用。后面还有。"`},
+	{"before a call", "A <function=get_weather> tag: I use it.\n<function=get_weather>\n<parameter=city>Oslo</parameter>\n</function>", `"A <function=get_weather> tag: I use it." ` + oslo},
+	{"with its arguments as JSON", "<function=get_weather>{\"city\":\"Oslo\"}</function>", oslo},
+}
+
+// A sentence about an opening tag is no call, and nothing of it is lost.
+func TestATagInASentenceIsText(t *testing.T) { runRows(t, house(), aboutTagRows) }
+
 var bareRows = []row{
 	{"under numbered titles", "1. Oslo:\n" + objOslo + "\n2. Rome:\n" + objRome + "\nI hope that helps you.", `"1. Oslo:" ` + oslo + ` "2. Rome:" ` + rome + ` "I hope that helps you."`},
 	{"for your tasks", "Here are the calls for your questions:\n\n" + objOslo + "\n\n" + objRome + "\n\nTell me if you want more.", `"Here are the calls for your questions:" ` + oslo + ` ` + rome + ` "Tell me if you want more."`},

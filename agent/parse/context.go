@@ -119,8 +119,8 @@ func (c *context) judge(i int, format marker.Format, bullet bool) confirm {
 	if !introduced && bullet {
 		return declined // one entry of a list of something else
 	}
-	if format == marker.FormatJSON && !lex.AtLineStart(c.in.buf, i) && (prose.NamesForm(lead) || prose.Advises(before)) {
-		return declined // the form that its line speaks of
+	if format == marker.FormatJSON && !lex.AtLineStart(c.in.buf, i) && (prose.NamesForm(lead) || prose.Advises(before) || prose.Quotes(lead)) {
+		return declined // the form, or the text of somebody else, that its line speaks of
 	}
 	if !introduced || c.doc || c.prose > maxIntro || prose.NamesForm(lead) || prose.Advises(before) {
 		return atEnd

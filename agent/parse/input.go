@@ -73,3 +73,16 @@ func (in *input) isKey(name, word string) bool {
 	_, own := info.Params.Prop(strings.TrimPrefix(word, "/"))
 	return own
 }
+
+// argumentsAt reports whether arguments, or the end of a call, follow an opening tag that
+// names the tool: what a sentence says about the tag is no call.
+func (in *input) argumentsAt(i int) lex.Status {
+	i = lex.SkipBlank(in.buf, i)
+	switch {
+	case i < len(in.buf) && in.buf[i] != '<' && in.buf[i] != '{':
+		return lex.No
+	case i == len(in.buf) && !in.final:
+		return lex.More
+	}
+	return lex.Done
+}

@@ -185,7 +185,13 @@ func (gs *groups) markerPart(tok marker.Token) lex.Status {
 			gs.confirmLine()
 		}
 	case marker.RoleInvoke:
-		if tok.Format == marker.FormatInvoke || tok.Format == marker.FormatXML || tok.Format == marker.FormatTags {
+		switch tok.Format {
+		case marker.FormatInvoke, marker.FormatXML:
+			if st := gs.in.argumentsAt(tok.End); st != lex.Done {
+				return st
+			}
+			return gs.beginTagged(tok)
+		case marker.FormatTags:
 			return gs.beginTagged(tok)
 		}
 		return lex.No

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// behindBy is how far what is stored of a reply may be behind what was streamed of it.
-const behindBy = time.Second
+// behindBy is how long what was streamed of a reply waits until it is stored. With the write
+// itself, what is stored is at most a second behind.
+const behindBy = 700 * time.Millisecond
 
 // A piece is a part of what was streamed since the last step of a turn. Without an end of the
 // turn, all pieces after its last step are the answer that broke off.

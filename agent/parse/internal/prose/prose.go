@@ -84,6 +84,14 @@ func endsAbbreviation(s string) bool {
 	return strings.HasSuffix(s, "e.g.") || strings.HasSuffix(s, "i.e.") || strings.HasSuffix(s, "etc.")
 }
 
+// quoteCues are words in front of a colon that say whose text follows, or that it is shown.
+var quoteCues = []string{" says", " said", " wrote", " writes", " reads", " contains", " prints", " printed", " shows", "in the docs", "in the log", "in the config", "in the file", "sample", "like this", "how it looks", "looks as",
+	"说", "写道", "写着", "显示", "里有", "中有", "里是", "内容是", "像这样", "样例", "如图"}
+
+// Quotes reports whether the sentence in front of a call says that the text after it is
+// another's, or a sample, and not that its writer makes the call now.
+func Quotes(sentence string) bool { return hasCue(sentence, quoteCues) && !Acts(sentence) }
+
 // wantedForms are what a writer calls the form that was asked for.
 var wantedForms = []string{"requested", "required", "correct", "specified", "desired", "expected", "right", "proper"}
 

@@ -182,7 +182,7 @@ test('calls that are opened again are drawn as they were live, to the last mark'
     return { closed, opened: await drawn(page), beside: (await page.locator('.here-list').innerHTML()).split(/(?=<)/) };
   };
   const live = await seen();
-  for (const layer of ['the tool\'s own limit', 'the operator\'s limit of 3,000', 'the ceiling of 11,000', 'loaded from the archive', 'failed']) assert.ok(live.closed.join('').includes(layer), layer);
+  for (const layer of ['the tool\'s limit of', 'the operator\'s limit of 3,000', 'the ceiling of 11,000', 'loaded from the archive', 'failed']) assert.ok(live.closed.join('').includes(layer), layer);
   assert.ok(await cards.locator('i.kept').count() > 2, 'marks of kept lines');
   await page.reload();
   await log(page).getByText('It is done.').nth(1).waitFor();

@@ -72,8 +72,10 @@ function lineOf(key: string[]): string {
   return from ? t("fromLine", { line: String(from.line) }) : t("fromDefault");
 }
 
+// Bound shows what was typed at once: the daemon's answer about it, which n is of, comes later.
 function Bound({ at, name, n }: { at: string[]; name: string; n: number }) {
-  return <Field label={name} hideLabel type="number" min={0} step={500} value={n || ""} placeholder={t("none")} onInput={(e) => change(at, e.currentTarget.value === "" ? null : Number(e.currentTarget.value))} />;
+  const set = changed(at), value = set ? set.value : n || "";
+  return <Field label={name} hideLabel type="number" min={0} step={500} value={value === undefined || value === null ? "" : String(value)} placeholder={t("none")} onInput={(e) => change(at, e.currentTarget.value === "" ? null : Number(e.currentTarget.value))} />;
 }
 
 // Length is the row of one agent.
