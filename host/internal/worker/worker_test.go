@@ -125,10 +125,11 @@ func TestBombs(t *testing.T) {
 		most  tool.Bytes // of memory, as the sandbox counts it
 		fresh bool
 		code  tool.Code
-		says  string
+		says  string // one of these, apart by "|"
 	}{
 		{"memory", pages, 0, false, tool.OutOfMemory, "it asked for more and crashed"},
-		{"memory that the kernel refuses", pages, 2 << 30, false, tool.OutOfMemory, "it asked for more and crashed"},
+		// At the kernel's bound the guest is refused, or its process is, whoever asks first.
+		{"memory that the kernel refuses", pages, 2 << 30, false, tool.OutOfMemory, "it asked for more and crashed|its process ran out of memory"},
 		{"memory that the sandbox does not count", pages, 2 << 30, true, tool.OutOfMemory, "its process ran out of memory"},
 		{"recursion", wasmtest.Exporting("run", 0x10, 0x00), 0, false, tool.Trapped, "its calls were nested without end"},
 	} {
@@ -137,7 +138,7 @@ func TestBombs(t *testing.T) {
 			m.plugin.Memory = row.most // the kernel's bound stays that of the default
 			for range 2 {
 				out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience, Fresh: row.fresh})
-				if fail == nil || fail.Code != row.code || !strings.Contains(fail.Msg, row.says) {
+				if fail == nil || fail.Code != row.code || !slices.ContainsFunc(strings.Split(row.says, "|"), func(s string) bool { return strings.Contains(fail.Msg, s) }) {
 					t.Errorf("got %q, %v, want %s", out.Bytes, fail, row.code)
 				}
 			}
