@@ -14,6 +14,7 @@ const objSearch = `{"tool": "search_web", "query": "Oslo"}`
 var deeds = []string{
 	"正在为您搜索 %s", "我马上搜索。%s", "好的，%s", "当然可以。%s", "没问题，我来查一下 %s", "好的，我这就帮您查询。%s", "请稍等，%s", "让我搜索一下最新的消息。 %s", "明白了。现在开始搜索 %s", "Oslo 的天气我不清楚。我先搜索一下。%s",
 	"Sure, %s", "Searching the web now. %s", "I'll look that up. %s", "Okay, let me check. %s", "Of course! One moment. %s", "I'm searching for it %s", "Right away: looking it up %s", "To answer this, I will search the web. %s", "根据您的要求，我将调用搜索工具 %s", "Let's find out. %s", "首先，我来搜索 %s", "I will call the search_web function with the following arguments %s", "Let me search for Oslo first, %s",
+	"我会使用search_web来查询。%s", "下面我调用 search_web 工具。%s", "调用工具 search_web %s", "To find the answer I'll call the search. %s", "No problem — searching. %s", "**正在搜索** %s", "1. 调用搜索工具 %s", "首先，调用搜索。%s", "接着我搜索 %s",
 }
 
 // doubtful are words that do not say so, and do not show a call either: the model is asked.

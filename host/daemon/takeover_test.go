@@ -94,7 +94,7 @@ func TestTwoDaemonsTakeOver(t *testing.T) {
 	other.text = c.text
 	n, _ := strconv.Atoi(at[strings.LastIndexByte(at, '-')+1:])
 	names := other.inOrder(n)
-	if other.text != "I calculate. It is 42." || names[len(names)-1] != api.EventEnd || names[0] != api.EventMissed {
+	if other.text != "I calculate. \n\nIt is 42." || names[len(names)-1] != api.EventEnd || names[0] != api.EventMissed {
 		t.Errorf("read %q by %v", other.text, names)
 	}
 	first.step <- "wer." // the first daemon comes back
@@ -204,7 +204,7 @@ func TestTwoDaemonsShowWhatIsStored(t *testing.T) {
 	restore()
 	n, _ := strconv.Atoi(c.last[strings.LastIndexByte(c.last, '-')+1:])
 	names := c.inOrder(n)
-	if got := strings.Join(names, " "); strings.Count(got, api.EventResult) != 1 || strings.Contains(got, api.EventError) || c.text != "I calculate. It is 42." {
+	if got := strings.Join(names, " "); strings.Count(got, api.EventResult) != 1 || strings.Contains(got, api.EventError) || c.text != "I calculate. \n\nIt is 42." {
 		t.Errorf("%s: %q", got, c.text)
 	}
 }

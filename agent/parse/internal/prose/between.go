@@ -90,7 +90,7 @@ func Announces(sentence string) bool {
 // it may do instead of a call.
 var (
 	promises = []string{"i'll", "i’ll", "i will", "let me", "i'm going to", "i am going to", "i need to", "i have to", "i must", "i now call", "i call", "我将", "我来", "我会", "让我", "我先", "我需要"}
-	adverbs  = []string{"then, ", "then ", "now, ", "now ", "next, ", "next ", "first, ", "first ", "second, ", "secondly, ", "finally, ", "also, ", "additionally, ", "after that, ", "接下来", "然后", "现在"}
+	adverbs  = []string{"then, ", "then ", "now, ", "now ", "next, ", "next ", "first, ", "first ", "second, ", "secondly, ", "finally, ", "also, ", "additionally, ", "after that, ", "接下来", "然后", "现在", "下面", "首先，", "首先", "接着"}
 	shows    = []string{"show", "explain", "demonstrat", "illustrat", "describ", "suggest", "recommend", "give you", "provide you", "walk you", "write", "draft", "展示", "说明", "解释", "演示", "写"}
 )
 
@@ -110,7 +110,9 @@ var (
 	agreements = []string{"of course", "no problem", "got it", "all right", "right away", "understood", "absolutely", "certainly", "alright", "gladly", "great", "right", "okay", "sure", "yes", "ok", "当然可以", "没问题", "明白了", "收到", "明白", "当然", "好的", "可以", "好", "行", "嗯"}
 	// deeds begin it.
 	deeds = []string{"i'm ", "i’m ", "i am ", "let's ", "let’s ", "let us ", "we'll ", "we will ", "one moment", "just a moment", "a moment", "please wait", "hold on", "here goes", "here we go", "right away", "now ",
-		"正在", "马上", "立即", "立刻", "这就", "现在", "开始", "帮您", "帮你", "为您", "为你", "查询", "搜索", "请稍", "稍等", "稍候", "我去", "我查", "我搜", "我帮", "我用", "我调用", "我正在", "我马上", "我这就", "我立即", "我立刻", "我现在", "我为", "我给"}
+		"正在", "调用", "使用", "执行", "马上", "立即", "立刻", "这就", "现在", "开始", "帮您", "帮你", "为您", "为你", "查询", "搜索", "请稍", "稍等", "稍候", "我去", "我查", "我搜", "我帮", "我用", "我调用", "我正在", "我马上", "我这就", "我立即", "我立刻", "我现在", "我为", "我给"}
+	// intentions are in it, after what the call is for.
+	intentions = []string{" i'll ", " i’ll ", " i will ", " let me ", " i'm going to ", " i am going to ", "，我来", "，我将"}
 	// verbs begin it, too, without a subject.
 	verbs = []string{"searching", "looking", "checking", "calling", "fetching", "querying", "computing", "calculating", "running", "getting", "reading", "loading", "retrieving", "using", "finding", "opening", "listing", "asking", "trying", "starting", "executing", "invoking", "working", "processing"}
 	// others are in a sentence about another time, or about what is not done.
@@ -122,17 +124,20 @@ var (
 // its writer makes it now: it promises, it names a deed under way, or it is only an
 // agreement ("Sure."). A question, a report and advice do not.
 func Acts(sentence string) bool {
-	s := withoutAgreements(strings.TrimSpace(sentence))
+	s := withoutAgreements(withoutNumber(strings.Trim(sentence, " \t*_")))
 	return s == "" || acts(s)
 }
+
+// pauses may follow an agreement.
+const pauses = " ,.!;:—–-，。！；：、"
 
 // withoutAgreements takes off the agreements at the start of a sentence.
 func withoutAgreements(s string) string {
 	for found := true; found && s != ""; {
 		found = false
 		for _, c := range agreements {
-			if rest, ok := strings.CutPrefix(s, c); ok && (rest == "" || strings.ContainsRune(" ,.!;:，。！；：、", []rune(rest)[0])) {
-				s, found = strings.TrimLeft(rest, " ,.!;:，。！；：、"), true
+			if rest, ok := strings.CutPrefix(s, c); ok && (rest == "" || strings.ContainsRune(pauses, []rune(rest)[0])) {
+				s, found = strings.TrimLeft(rest, pauses), true
 				break
 			}
 		}
@@ -145,7 +150,7 @@ func acts(s string) bool {
 		return false
 	}
 	clauses := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",，、:：", r) })
-	return isDeed(s) || len(clauses) > 0 && isDeed(strings.TrimSpace(clauses[len(clauses)-1]))
+	return isDeed(s) || hasCue(s, intentions) || len(clauses) > 0 && isDeed(strings.TrimSpace(clauses[len(clauses)-1]))
 }
 
 // findings are in a sentence that says how something is, whoever speaks.
