@@ -165,10 +165,26 @@ func (v *volume) stat(name string, last bool) (wsys.Stat_t, sys.Errno) {
 		return wsys.Stat_t{}, errnoOf(err)
 	}
 	st := wsys.NewStat_t(info)
-	if v.veil != nil && !info.IsDir() && v.concealed(name, last) {
+	if v.veil != nil && !info.IsDir() && (v.concealed(name, last) || v.write && !v.certain(name, info)) {
 		st.Size, st.Atim, st.Mtim, st.Ctim = 0, 0, 0, 0
 	}
 	return st, 0
+}
+
+// certain reports whether what was described of a name is not of a hidden file: a name may
+// lead elsewhere from one moment to the next where the guest may write, and so exchange
+// links. The file is opened for that, and known by where it lies.
+func (v *volume) certain(name string, info fs.FileInfo) bool {
+	if !info.Mode().IsRegular() {
+		return true
+	}
+	f, err := v.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission) // a file that weir cannot read is not one that it hides
+	}
+	defer f.Close()
+	now, err := f.Stat()
+	return err == nil && os.SameFile(now, info) && !v.veil.shut(f, now, false)
 }
 
 // Readlink implements sys.FS. The target of a link that leads out stays
