@@ -51,12 +51,15 @@ func TestWhenAnotherModelAnswers(t *testing.T) {
 	cut.Text = "It is"
 	thought := failure(agent.ModelCut, 0)
 	thought.Reasoning = "Hm."
+	blank := failure(agent.ModelCut, 0)
+	blank.Text = "\n\n"
 	for _, c := range []struct {
 		name  string
 		reply replay.Reply
 		falls bool
 	}{
 		{"no connection", failure(agent.ModelUnreachable, 0), true},
+		{"after empty lines", blank, true},
 		{"5xx", failure(agent.ModelOverloaded, 503), true},
 		{"429", failure(agent.ModelRateLimited, 429), true},
 		{"a used-up quota", failure(agent.ModelRateLimited, 403), true},

@@ -47,10 +47,10 @@ func As[T any](m Model) (T, bool) {
 type ModelInfo struct {
 	// Name is how the operator calls it, Provider and Model how the provider does.
 	Name, Provider, Model string
-	// Window is the context window in tokens; 0: unknown. Documented says that neither the
-	// operator nor the server names it, but the documentation of the service.
-	Window     int
-	Documented bool
+	// Window is the context window in tokens; 0: unknown. FromTable says that neither the
+	// operator nor the server names it: it is that of weir's table of hosted services.
+	Window    int
+	FromTable bool
 	// NativeTools says whether the provider's API takes tools: nil: unknown.
 	NativeTools *bool
 	// StartInThought says that the model's template opens a thought at the end of the

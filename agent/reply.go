@@ -212,13 +212,15 @@ func (r *run) consume(p *reply, events []parse.Event) bool {
 
 func isWordRune(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// addText adds text for the person. An empty line keeps it apart from the text in front
-// of a call.
+// addText adds text for the person, without empty lines at its beginning. One empty line
+// keeps it apart from the text in front of a call.
 func (r *run) addText(p *reply, text string) {
-	if p.apart && p.text.Len() > 0 {
+	if p.apart || p.text.Len() == 0 {
 		if text = strings.TrimLeft(text, "\r\n"); text == "" {
 			return
 		}
+	}
+	if p.apart && p.text.Len() > 0 {
 		text = gap(p.text.String()) + text
 	}
 	p.apart = false

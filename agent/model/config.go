@@ -23,7 +23,7 @@ type Config struct {
 	// Window is the context window in tokens; 0: ask the server, or the client's
 	// default.
 	Window int
-	// KnownWindow is the window that the documentation of the service names for the
+	// KnownWindow is the window that weir's table of hosted services has for the
 	// model, in tokens. It holds where Window is 0 and the server says none; 0: unknown.
 	KnownWindow int
 	// NativeTools reports whether the server supports tool calling; nil: the client

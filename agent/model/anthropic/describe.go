@@ -37,7 +37,7 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 	s, err := m.look(ctx)
 	if info.Window <= 0 {
 		info.Window = max(cmp.Or(s.Window, m.cfg.KnownWindow), 0)
-		info.Documented = s.Window <= 0 && info.Window > 0
+		info.FromTable = s.Window <= 0 && info.Window > 0
 	}
 	return info, err
 }

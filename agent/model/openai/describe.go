@@ -31,7 +31,7 @@ func (m *Model) Describe(ctx context.Context) (agent.ModelInfo, error) {
 		err := m.look(ctx, &info)
 		if info.Window <= 0 {
 			info.Window = max(m.cfg.KnownWindow, 0)
-			info.Documented = info.Window > 0
+			info.FromTable = info.Window > 0
 		}
 		if err != nil {
 			return info, err

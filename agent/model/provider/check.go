@@ -43,7 +43,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Provider       string `json:"provider"`
 		Model          string `json:"model"`
 		Window         int    `json:"window"` // tokens; 0: unknown
-		Documented     bool   `json:"documented,omitempty"`
+		FromTable      bool   `json:"from_table,omitempty"`
 		NativeTools    *bool  `json:"native_tools"`
 		StartInThought bool   `json:"start_in_thought,omitempty"`
 		Simulated      bool   `json:"simulated"`
@@ -203,8 +203,8 @@ func (t *tester) step(ctx context.Context, name StepName, do func(context.Contex
 // window says whether what is known of the window is enough.
 func (t *tester) window() bool {
 	s := Step{Name: StepWindow, OK: true, Msg: tool.Textf("%d tokens", t.Info.Window)}
-	if t.Info.Documented {
-		s.Msg = tool.Textf("%d tokens, by the documentation of the service", t.Info.Window)
+	if t.Info.FromTable {
+		s.Msg = tool.Textf("%d tokens, by weir's table of hosted services", t.Info.Window)
 	}
 	name := t.Info.Name
 	switch n := t.Info.Window; {

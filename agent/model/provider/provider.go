@@ -35,7 +35,7 @@ type Config struct {
 	KeyEnv, EnvFile string
 	// EmbeddingModel is the server's model for vectors; empty: none.
 	EmbeddingModel string
-	// Window is the context window in tokens; 0: ask the server, else the documented one
+	// Window is the context window in tokens; 0: ask the server, else that of weir's table
 	// of a hosted service (KnownWindow).
 	Window int
 	// NativeTools says whether the server takes tools; nil: find out.

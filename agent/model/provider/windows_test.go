@@ -9,7 +9,7 @@ import (
 	"github.com/weirhost/weir/agent"
 )
 
-// A documented window needs the address of the service and a name of its models.
+// A window of the table needs the address of the service and a name of its models.
 func TestKnownWindow(t *testing.T) {
 	for _, c := range []struct {
 		address, model string
@@ -64,8 +64,8 @@ func TestServices(t *testing.T) {
 		}
 		prefixes := map[string]bool{}
 		for _, w := range s.windows {
-			if prefixes[w.prefix] || w.tokens < 4000 {
-				t.Errorf("%v: %q is there twice, or %d is no window", s.hosts, w.prefix, w.tokens)
+			if prefixes[w.prefix] || w.tokens < 4000 || w.from < assumed || w.from > official {
+				t.Errorf("%v: %q is there twice, or %d is no window, or it is from nowhere (%d)", s.hosts, w.prefix, w.tokens, w.from)
 			}
 			prefixes[w.prefix] = true
 		}
@@ -79,16 +79,16 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// The operator's window comes first, then the server's, then the documented one, which also
+// The operator's window comes first, then the server's, then that of the table, which also
 // holds while the server says nothing or fails.
-func TestDocumentedWindowHoldsWhereTheServerNamesNone(t *testing.T) {
+func TestTheTableHoldsWhereTheServerNamesNone(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		status     int
 		list       string
 		configured int
 		want       int
-		documented bool
+		fromTable  bool
 	}{
 		{"the server has no list", 404, `{}`, 0, 224_000, true},
 		{"the list has no windows", 200, `{"data":[{"id":"doubao-seed-1-6"}]}`, 0, 224_000, true},
@@ -105,8 +105,8 @@ func TestDocumentedWindowHoldsWhereTheServerNamesNone(t *testing.T) {
 				t.Fatal(err)
 			}
 			info, err := m.(agent.Describer).Describe(t.Context())
-			if info.Window != c.want || info.Documented != c.documented || (err != nil) != (c.status == 500) {
-				t.Errorf("window %d, documented %v, error %v", info.Window, info.Documented, err)
+			if info.Window != c.want || info.FromTable != c.fromTable || (err != nil) != (c.status == 500) {
+				t.Errorf("window %d, from the table %v, error %v", info.Window, info.FromTable, err)
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func (m Model) WritesScripts() bool { return m.Scripts != nil && m.Scripts() }
 
 // Window returns the context window in force, in tokens: the configured one, else what the
 // model's server says, which is asked within ctx until it has answered once, else the
-// documented one. 0: unknown.
+// one of the table. 0: unknown.
 func (m Model) Window(ctx context.Context) int {
 	if m.Info.Window > 0 {
 		return m.Info.Window

@@ -335,3 +335,36 @@ func TestFilesOfSecretsAreHidden(t *testing.T) {
 		t.Errorf("%v is hidden though the environment says otherwise", got)
 	}
 }
+
+// TestANameThatIsExchangedMeanwhile: what was described of a name is told only if the name
+// leads to the same plain file when it is opened.
+func TestANameThatIsExchangedMeanwhile(t *testing.T) {
+	fsys, inside := hiding(t, true)
+	v := fsys.(*volume)
+	describe := func(name string) fs.FileInfo {
+		info, err := os.Stat(filepath.Join(inside, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	for _, name := range []string{"plain", "other"} {
+		if err := os.WriteFile(filepath.Join(inside, name), []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name, described, leads string
+		want                   bool
+	}{
+		{"the same plain file", "plain", "plain", true},
+		{"a hidden file when it was described", "sub/b", "plain", false},
+		{"a hidden file when it is opened", "plain", "sub/b", false},
+		{"another plain file when it was described", "other", "plain", false},
+		{"a hidden file at both times", "sub/b", "sub/b", false},
+	} {
+		if got := v.certain(c.leads, describe(c.described)); got != c.want {
+			t.Errorf("%s: certain %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -59,8 +59,8 @@ func (c *Commands) List(ctx context.Context) error {
 		BaseURL  string `json:"base_url,omitempty"`
 		Window   int    `json:"window"` // tokens; 0: asked for
 		Default  bool   `json:"default"`
-		// Documented is the window that holds where the server says none, in tokens.
-		Documented int `json:"documented_window,omitempty"`
+		// FromTable is the window that holds where the server says none, in tokens.
+		FromTable int `json:"table_window,omitempty"`
 	}
 	rows := []row{}
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
@@ -82,8 +82,8 @@ func (c *Commands) List(ctx context.Context) error {
 			switch {
 			case r.Window > 0:
 				window = fmt.Sprint(r.Window)
-			case r.Documented > 0:
-				window = c.Sprintf("asked for, else %d", r.Documented)
+			case r.FromTable > 0:
+				window = c.Sprintf("asked for, else %d", r.FromTable)
 			}
 			if r.Default {
 				mark = c.Sprintf("(default)")

@@ -59,6 +59,7 @@ test('lines and matches are loaded back, and what fits is told before', async ()
   await ask(page, 'What is in lines 20 and 21?');
   const cards = calls(page, 'load_tool_history');
   await cards.nth(2).getByText('loaded from the archive').waitFor();
+  await ended(page); // the texts are loaded before the model is asked
   const shown = number(await cards.nth(2).locator('.figures').innerText());
   assert.ok(shown <= told && shown > 0.98 * told, `${told} characters were told to fit, ${shown} were shown`);
   const sent = JSON.stringify(model.asked[0].slice(-4));
