@@ -11,7 +11,7 @@ func TestEmptyLinesInFrontOfAReply(t *testing.T) {
 	for reply, want := range map[string]string{
 		"\n\nOne.\n\nTwo.\n": "One.\n\nTwo.\n",
 		"\r\n\n One.":        " One.",
-		"One.\n\n":          "One.\n\n",
+		"One.\n\n":           "One.\n\n",
 	} {
 		for _, native := range []bool{true, false} {
 			turn, _ := must(t, config(), describing(replay.New(replay.Text(reply)), native), newBox().says("echo", "42"), nil, "go")
