@@ -35,6 +35,8 @@ type Config struct {
 	// Users are those who have a token of their own, by name; none may be called as
 	// Principal is.
 	Users map[string]User
+	// Clients are the settings for client programs by their names.
+	Clients map[string]Client
 	// Token opens the data routes. An empty one opens nothing.
 	Token string
 	// Hosts are further names, without port, by which the daemon may be
@@ -99,6 +101,7 @@ type (
 	Model   = setup.Model
 	Profile = setup.Profile
 	User    = setup.User
+	Client  = setup.Client
 	// A Listing says which tools the list of MCP clients has.
 	Listing = mcpserver.Listing
 	// A Quota bounds what one user uses.
@@ -107,3 +110,6 @@ type (
 
 // CheckUserName returns an error if no user can have the name.
 func CheckUserName(name string) error { return setup.CheckUserName(name) }
+
+// CheckClientName returns an error if no client can have the name.
+func CheckClientName(name string) error { return setup.CheckClientName(name) }

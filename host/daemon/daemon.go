@@ -81,7 +81,7 @@ func New(cfg Config) (*Daemon, error) {
 	cfg.ResumeGrace = cmp.Or(cfg.ResumeGrace, resume.DefaultGrace)
 	var err error
 	d.current, err = setup.New(d.cfg.Principal, cfg.Token, Setup{
-		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing, Scripts: cfg.ScriptSettings,
+		Models: cfg.Models, Profiles: cfg.Profiles, Users: cfg.Users, Clients: cfg.Clients, Settings: cfg.Settings, MaxTurns: cfg.MaxTurns, Tracing: cfg.Tracing, Scripts: cfg.ScriptSettings,
 	})
 	if err != nil {
 		return nil, err

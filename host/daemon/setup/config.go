@@ -17,6 +17,8 @@ type Config struct {
 	// Users are those who have a token of their own, by name; none may be called as
 	// the operator is.
 	Users map[string]User
+	// Clients are the settings for client programs by their names; see Clients.Of.
+	Clients Clients
 	// Settings is what /api/settings shows; it must hold no secret.
 	Settings any
 	// MaxTurns bounds the turns at once; 0: 256; negative: no bound.

@@ -9,6 +9,7 @@
 //
 //   - config: what can change
 //   - setup, state: what is in force
+//   - client: a client program that runs the loop itself
 //   - model: a model
 //   - user: a user
 package setup

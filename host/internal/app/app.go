@@ -144,7 +144,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
-		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Token: a.Token, Hosts: s.Server.Hosts,
+		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Clients: s.DaemonClients(), Token: a.Token, Hosts: s.Server.Hosts,
 		Book: book, Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, AddModel: a.AddModel, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Lease: a.Paths.Lease(), Version: o.Version, Logger: a.Log.Named("daemon"),

@@ -12,7 +12,7 @@ import (
 // reloadable are the settings of tools.toml that a reload applies, by their tables and
 // keys. A table includes all keys below it. All others apply from the next start.
 var reloadable = []string{
-	"locale", "server.max_turns", "server.page_folders", "log.level", "models", "agent", "agents", "users", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
+	"locale", "server.max_turns", "server.page_folders", "log.level", "models", "agent", "agents", "users", "clients", "prompt", "limits", "tools", "grants", "summarize", "approvals", "telemetry",
 	"archive", "tool_search", "plugins", "sandbox", "mcpServers",
 	"scripts.offer", "scripts.folder", "scripts.tools", "scripts.calls", "scripts.parallel_calls", "scripts.at_once", "scripts.run_time", "scripts.patience",
 }

@@ -129,7 +129,7 @@ func (a *App) prepare(p config.Paths, loaded config.Loaded) (_ *pending, err err
 		}
 	}
 	setup := daemon.Setup{
-		Models: models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Settings: s.Redacted(), MaxTurns: s.Server.MaxTurns,
+		Models: models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Clients: s.DaemonClients(), Settings: s.Redacted(), MaxTurns: s.Server.MaxTurns,
 		Tracing: tracing.forDaemon(), Scripts: s.Scripts,
 	}
 	cfg, untrusted, err := a.hostConfig(s, p, models)

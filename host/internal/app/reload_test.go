@@ -50,3 +50,28 @@ func TestReloadFindsTheFirstConfiguration(t *testing.T) {
 		t.Errorf("the doctor examines %q", a.paths().Config)
 	}
 }
+
+// A reload puts the settings for client programs in force.
+func TestReloadReadsClients(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(config.FileName, []byte("[clients.opencode]\nfold = true\n[clients.qwen]\nkeep = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	a, err := Open(t.Context(), Options{Source: config.Source{Data: filepath.Join(home, "data"), Env: func(name string) (string, bool) { return home, name == "HOME" }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	p, loaded, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := a.prepare(p, loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := next.setup.Clients; len(c) != 2 || !c["opencode"].Keep || !c["opencode"].Fold || c["qwen"].Keep {
+		t.Errorf("%+v", c)
+	}
+}

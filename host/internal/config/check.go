@@ -99,6 +99,7 @@ func check(s *Settings, bad report) {
 		checkAgent(s, a, oneOf, bad, "agents", name)
 	}
 	checkUsers(s, bad)
+	checkClients(s, bad)
 	checkListings(s, bad)
 	checkApprovals(s, bad)
 	s.Scripts.Check(bad)

@@ -96,6 +96,11 @@ func (s Settings) WithDefaults() Settings {
 		s.Users[name] = u
 	}
 	yes := true
+	s.Clients = maps.Clone(s.Clients)
+	for name, c := range s.Clients {
+		def(&c.Keep, &yes)
+		s.Clients[name] = c
+	}
 	def(&s.Plugins.Watch, &yes)
 	def(&s.Plugins.Shipped, &yes)
 	s.Plugins.Folder = slices.Clone(s.Plugins.Folder)

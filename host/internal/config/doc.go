@@ -14,5 +14,5 @@
 //   - source, paths, running: which file, which folders
 //   - host, worker: settings of the host
 //   - servers, trust, mcptools: other MCP servers, tools for MCP clients
-//   - users, telemetry, values: these sections
+//   - users, clients, telemetry, values: these sections
 package config

@@ -47,12 +47,15 @@ extra = 5
 [summarize]
 enabled = true
 model = "missing"
+[clients.OpenCode]
+[clients.qwen]
+fold = "yes"
 `)
 	var got []string
 	for _, f := range faults {
 		got = append(got, strings.SplitN(f.String(), " ", 2)[0])
 	}
-	want := []string{"tools.toml:1:1:", "tools.toml:3:1:", "tools.toml:4:1:", "tools.toml:6:1:", "tools.toml:7:1:", "tools.toml:8:1:", "tools.toml:10:1:", "tools.toml:12:1:", "tools.toml:14:1:", "tools.toml:16:1:", "tools.toml:19:1:", "tools.toml:22:1:", "tools.toml:25:1:"}
+	want := []string{"tools.toml:1:1:", "tools.toml:3:1:", "tools.toml:4:1:", "tools.toml:6:1:", "tools.toml:7:1:", "tools.toml:8:1:", "tools.toml:10:1:", "tools.toml:12:1:", "tools.toml:14:1:", "tools.toml:16:1:", "tools.toml:19:1:", "tools.toml:22:1:", "tools.toml:25:1:", "tools.toml:26:2:", "tools.toml:28:1:"}
 	lines := func(list []string) (out []string) {
 		for _, s := range list {
 			out = append(out, strings.SplitN(s, ":", 3)[1])

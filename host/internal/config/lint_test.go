@@ -33,6 +33,8 @@ func TestLintReportsKeysWithoutEffect(t *testing.T) {
 	const user = "[users.ann]\ntoken_sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\"\n"
 	const model = "[models.m]\nprovider = \"ollama\"\nmodel = \"x\"\nnative_tools = false\n"
 	for _, row := range []struct{ text, want string }{
+		{"[clients.opencode]\nkeep = false\nfold = true\n", "f:3:1: [clients.opencode] fold has no effect, because keep is false"},
+		{"[clients.opencode]\nfold = true\nweir_tools = true\n", ""},
 		{"[agent]\nenable_tool_calling = false\n  enable_planning = true\n", "f:3:3: [agent] enable_planning has no effect, because enable_tool_calling is false (remove it, or set enable_tool_calling = true)"},
 		{"[agent]\nmax_tool_calls = -1\nenable_reflection = true\n", "f:3:1: [agent] enable_reflection has no effect, because max_tool_calls is -1, which allows no call"},
 		{"[agents.bare]\ntools = []\nprefetch = [\"a\"]\n", "f:3:1: [agents.bare] prefetch has no effect, because tools is empty"},

@@ -9,28 +9,29 @@ import (
 // Settings are the contents of tools.toml. The file in the repository explains every
 // key. A zero value means that the key is not written; WithDefaults fills it in.
 type Settings struct {
-	Locale    string                   `toml:"locale" json:"locale,omitempty"`
-	Server    ServerSettings           `toml:"server" json:"server"`
-	Log       LogSettings              `toml:"log" json:"log"`
-	Models    map[string]ModelSettings `toml:"models" json:"models,omitempty"`
-	Agent     AgentSettings            `toml:"agent" json:"agent"`
-	Agents    map[string]AgentSettings `toml:"agents" json:"agents,omitempty"`
-	Users     map[string]UserSettings  `toml:"users" json:"users,omitempty"`
-	Prompt    PromptSettings           `toml:"prompt" json:"prompt"`
-	Limits    LimitSettings            `toml:"limits" json:"limits"`
-	Tools     map[string]ToolSettings  `toml:"tools" json:"tools,omitempty"`
-	Plugins   PluginSettings           `toml:"plugins" json:"plugins"`
-	Grants    map[string]GrantSettings `toml:"grants" json:"grants,omitempty"`
-	Summarize SummarizeSettings        `toml:"summarize" json:"summarize"`
-	Store     StoreSettings            `toml:"store" json:"store,omitzero"`
-	Archive   ArchiveSettings          `toml:"archive" json:"archive"`
-	Search    ToolSearchSettings       `toml:"tool_search" json:"tool_search,omitzero"`
-	Sandbox   SandboxSettings          `toml:"sandbox" json:"sandbox"`
-	Servers   map[string]ServerEntry   `toml:"mcpServers" json:"mcpServers,omitempty"`
-	Approvals ApprovalSettings         `toml:"approvals" json:"approvals"`
-	MCP       MCPSettings              `toml:"mcp" json:"mcp"`
-	Telemetry TelemetrySettings        `toml:"telemetry" json:"telemetry"`
-	Scripts   offer.Settings           `toml:"scripts" json:"scripts"`
+	Locale    string                    `toml:"locale" json:"locale,omitempty"`
+	Server    ServerSettings            `toml:"server" json:"server"`
+	Log       LogSettings               `toml:"log" json:"log"`
+	Models    map[string]ModelSettings  `toml:"models" json:"models,omitempty"`
+	Agent     AgentSettings             `toml:"agent" json:"agent"`
+	Agents    map[string]AgentSettings  `toml:"agents" json:"agents,omitempty"`
+	Users     map[string]UserSettings   `toml:"users" json:"users,omitempty"`
+	Clients   map[string]ClientSettings `toml:"clients" json:"clients,omitempty"`
+	Prompt    PromptSettings            `toml:"prompt" json:"prompt"`
+	Limits    LimitSettings             `toml:"limits" json:"limits"`
+	Tools     map[string]ToolSettings   `toml:"tools" json:"tools,omitempty"`
+	Plugins   PluginSettings            `toml:"plugins" json:"plugins"`
+	Grants    map[string]GrantSettings  `toml:"grants" json:"grants,omitempty"`
+	Summarize SummarizeSettings         `toml:"summarize" json:"summarize"`
+	Store     StoreSettings             `toml:"store" json:"store,omitzero"`
+	Archive   ArchiveSettings           `toml:"archive" json:"archive"`
+	Search    ToolSearchSettings        `toml:"tool_search" json:"tool_search,omitzero"`
+	Sandbox   SandboxSettings           `toml:"sandbox" json:"sandbox"`
+	Servers   map[string]ServerEntry    `toml:"mcpServers" json:"mcpServers,omitempty"`
+	Approvals ApprovalSettings          `toml:"approvals" json:"approvals"`
+	MCP       MCPSettings               `toml:"mcp" json:"mcp"`
+	Telemetry TelemetrySettings         `toml:"telemetry" json:"telemetry"`
+	Scripts   offer.Settings            `toml:"scripts" json:"scripts"`
 
 	positions positions // of the keys in the file
 }

@@ -75,7 +75,7 @@ func at(v any, path []string) any {
 // defaults returns the defaults as a document, with a table * where the operator chooses
 // names.
 func defaults() (doc map[string]any) {
-	s := config.Settings{Agents: map[string]config.AgentSettings{"*": {}}, Models: map[string]config.ModelSettings{"*": {}}}.WithDefaults()
+	s := config.Settings{Agents: map[string]config.AgentSettings{"*": {}}, Models: map[string]config.ModelSettings{"*": {}}, Clients: map[string]config.ClientSettings{"*": {}}}.WithDefaults()
 	raw, err := json.Marshal(s)
 	if err == nil {
 		err = json.Unmarshal(raw, &doc)

@@ -1,0 +1,93 @@
+package setup
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/internal/msg"
+)
+
+// A Client is what the operator set for the requests of one client program that runs the loop
+// itself. It decides how weir answers and what it stores. It never decides which tools,
+// scripts and hosts a request may use, nor what needs approval: every program may call
+// itself as it likes.
+type Client struct {
+	// Name is the client's; empty: the request does not say it.
+	Name string
+	// Keep says that the messages of passed-through requests are stored.
+	Keep bool
+	// Fold says that long results of earlier turns become placeholders.
+	Fold bool
+	// WeirTools says that the model gets weir's tools beside the client's.
+	WeirTools bool
+}
+
+// A Sender is what a request says about the program that sent it.
+type Sender struct {
+	Token string // the client for which its token was made; empty: none
+	Info  string // clientInfo.name of MCP; empty: unknown
+	Agent string // the header User-Agent; empty: unknown
+}
+
+// Clients are the settings for client programs by their names.
+type Clients map[string]Client
+
+// Of returns the settings for the requests of a sender. The first name of the sender
+// that is one decides: the token's, that of MCP, the first word of User-Agent. A name
+// without settings gets the default ones.
+func (c Clients) Of(from Sender) Client {
+	for _, text := range []string{from.Token, from.Info, from.Agent} {
+		name := firstWord(text)
+		if CheckClientName(name) != nil {
+			continue
+		}
+		if _, ok := c[name]; !ok {
+			name = programOf(name)
+		}
+		out, ok := c[name]
+		if !ok {
+			out = Client{Keep: true}
+		}
+		out.Name = name
+		return out
+	}
+	return Client{Keep: true}
+}
+
+// firstWord returns a text up to its first "/" or space, in lower case.
+func firstWord(text string) string {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, "/ \t"); i >= 0 {
+		text = text[:i]
+	}
+	return strings.ToLower(text)
+}
+
+// programOf returns the name by which `weir mcp install` and tools.toml call the program that
+// says it is word, which programs do in more than one way; else word itself.
+func programOf(word string) string {
+	for _, p := range [][2]string{
+		{"claude-cli", "claude"}, {"claude-code", "claude"},
+		{"codex_", "codex"}, {"codex-", "codex"},
+		{"geminicli", "gemini"}, {"gemini-cli", "gemini"},
+		{"qwencode", "qwen"}, {"qwen-code", "qwen"}, {"qwen-cli", "qwen"},
+	} {
+		if strings.HasPrefix(word, p[0]) {
+			return p[1]
+		}
+	}
+	return word
+}
+
+// clientName matches valid names of clients.
+var clientName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`) })
+
+// CheckClientName returns an error if no client can have the name.
+func CheckClientName(name string) error {
+	if !clientName().MatchString(name) {
+		return msg.Errorf("a client's name has 1 to 64 of the characters a-z 0-9 _ . - and begins with a letter or digit; %q does not", api.Clip(name, 80))
+	}
+	return nil
+}
