@@ -226,7 +226,10 @@ type ModelError struct {
 	Tools []string
 	// RetryAfter is what the provider asked for; 0: nothing.
 	RetryAfter time.Duration
-	Err        error
+	// Final says that asking again would not help, although the Code allows it: the account
+	// has nothing left, or the address is wrong.
+	Final bool
+	Err   error
 }
 
 // NewModelError returns a ModelError with both texts of the problem and of its fix. A

@@ -25,6 +25,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/models"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/ownloop"
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/pulse"
 	"github.com/weirhost/weir/host/daemon/resume"
@@ -144,7 +145,8 @@ func New(cfg Config) (*Daemon, error) {
 	}
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }, Table: table, Left: turns.ErrLeft})
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
+	own := ownloop.New(ownloop.Config{Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Logger: d.log, Now: clock})
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, own, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
 	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Book: cfg.Book, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{

@@ -104,6 +104,22 @@ func (a answer) code(t *testing.T) string {
 
 func (s *server) do(method, path, body string, edit func(*http.Request)) answer {
 	s.Helper()
+	req, a := s.exchange(method, path, body, edit)
+	if err := contractOf(s.T).check(req, body, a); err != nil { // every test is one of openapi.json
+		s.Errorf("%s %s: %v", method, path, err)
+	}
+	return a
+}
+
+// pass posts a request that is passed through: its answer has the form of the model's server.
+func (s *server) pass(body string) answer {
+	s.Helper()
+	_, a := s.exchange("POST", "/v1/chat/completions", body, nil)
+	return a
+}
+
+func (s *server) exchange(method, path, body string, edit func(*http.Request)) (*http.Request, answer) {
+	s.Helper()
 	req, err := http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
@@ -124,11 +140,7 @@ func (s *server) do(method, path, body string, edit func(*http.Request)) answer 
 	if err != nil {
 		s.Fatal(err)
 	}
-	a := answer{resp.StatusCode, resp.Header, string(b)}
-	if err := contractOf(s.T).check(req, body, a); err != nil { // every test is one of openapi.json
-		s.Errorf("%s %s: %v", method, path, err)
-	}
-	return a
+	return req, answer{resp.StatusCode, resp.Header, string(b)}
 }
 
 func (s *server) get(path string) answer        { return s.do("GET", path, "", nil) }

@@ -5,10 +5,12 @@ import (
 	"net/http"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/openai"
 	"github.com/weirhost/weir/host/daemon/openapi"
+	"github.com/weirhost/weir/host/daemon/ownloop"
 	"github.com/weirhost/weir/host/daemon/params"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/turns"
@@ -22,7 +24,7 @@ func (c *completions) routes() []openapi.Route {
 		{
 			Method: "POST", Path: "/v1/chat/completions",
 			Auth: openapi.Token, Handle: c.completions,
-			About:   "OpenAI's protocol: answer the last messages",
+			About:   "OpenAI's protocol: answer the last messages. If model names a configured model, the request is passed through, and the answer has the form that the model's server gives it",
 			Headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
 			Takes:   openai.CompletionBody{},
 			Needs:   []string{"messages"},
@@ -52,22 +54,33 @@ func (c *completions) completions(w http.ResponseWriter, r *http.Request) error 
 }
 
 func (c *completions) completionModels(w http.ResponseWriter, r *http.Request) error {
-	return c.server.Models(access.Principal(r), w)
+	return c.server.Models(access.Principal(r), w, r)
 }
 
 func (c *completions) completionModel(w http.ResponseWriter, r *http.Request) error {
-	return c.server.Model(access.Principal(r), r.PathValue("id"), w)
+	return c.server.Model(access.Principal(r), r.PathValue("id"), w, r)
 }
 
 // completionBackend answers the questions of OpenAI's protocol.
 type completionBackend struct {
 	turns   *turns.Service
+	ownloop *ownloop.Service
 	current *setup.Current
 }
 
 // Ask implements openai.Backend.
 func (b completionBackend) Ask(ctx context.Context, principal string, q turns.Question, history []agent.Message, emit func(string, any)) (api.ChatEnd, error) {
 	return b.turns.Ask(ctx, principal, q, history, emit)
+}
+
+// Pass implements openai.Backend.
+func (b completionBackend) Pass(ctx context.Context, a ownloop.Ask, emit func(passthrough.Chunk) bool) error {
+	return b.ownloop.Answer(ctx, a, emit)
+}
+
+// Windows implements openai.Backend.
+func (b completionBackend) Windows(ctx context.Context, principal string) map[string]int {
+	return b.current.View(principal).Windows(ctx)
 }
 
 // Names implements openai.Backend.

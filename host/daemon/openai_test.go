@@ -452,13 +452,13 @@ func TestModelNames(t *testing.T) {
 	var got []string
 	var list openai.ModelList
 	w := httptest.NewRecorder()
-	if err := d.openai.Models(d.cfg.Principal, w); err != nil || json.Unmarshal(w.Body.Bytes(), &list) != nil {
+	if err := d.openai.Models(d.cfg.Principal, w, httptest.NewRequest("GET", "/v1/models", nil)); err != nil || json.Unmarshal(w.Body.Bytes(), &list) != nil {
 		t.Fatal(err, w.Body)
 	}
 	for _, row := range list.Data {
 		got = append(got, fmt.Sprint(row.ID, " ", row.Model, " ", row.Profile, " ", row.Simulated))
 	}
-	if want := []string{"weir big true false", "coder small true true", "big big false false", "small small false true"}; !slices.Equal(got, want) {
+	if want := []string{"weir big true false", "coder small true true", "big big false false", "model:coder coder false false", "small small false true"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if a := s.get("/v1/models/scripted"); a.status != 200 || !strings.Contains(a.body, `"object":"model"`) {

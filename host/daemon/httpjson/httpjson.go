@@ -47,16 +47,31 @@ const maxValues = 200_000
 // ReadLoose decodes one JSON object of at most MaxBody bytes and maxValues values, and
 // ignores unknown fields.
 func ReadLoose(w http.ResponseWriter, r *http.Request, into any) error {
-	if err := checkType(r); err != nil {
+	body, err := ReadWhole(w, r, MaxBody)
+	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	return DecodeLoose(body, into)
+}
+
+// ReadWhole returns a body of JSON of at most limit bytes and maxValues values. It does not
+// check whether it is valid.
+func ReadWhole(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if err := checkType(r); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
-		return Problem(err)
+		return nil, Problem(err)
 	}
 	if n := jsonscan.Count(body).Values; n > maxValues {
-		return api.Problemf(http.StatusRequestEntityTooLarge, "too_large", "send fewer messages or shorter schemas", "the body has %d JSON values, and at most %d are accepted", n, maxValues)
+		return nil, api.Problemf(http.StatusRequestEntityTooLarge, "too_large", "send fewer messages or shorter schemas", "the body has %d JSON values, and at most %d are accepted", n, maxValues)
 	}
+	return body, nil
+}
+
+// DecodeLoose decodes the JSON object that a body begins with, and ignores unknown fields.
+func DecodeLoose(body []byte, into any) error {
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
 		return Problem(err)
 	}
@@ -84,6 +99,12 @@ func Write(w http.ResponseWriter, status int, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // the client has disconnected if this fails
+}
+
+// WriteRaw answers 200 with a JSON text as it is. It ignores a client that has disconnected.
+func WriteRaw(w http.ResponseWriter, text json.RawMessage) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(text)
 }
 
 // checkType rejects a body of another type, or without one: a page of another site can

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/ownloop"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -29,6 +31,12 @@ func (b silent) Ask(_ context.Context, _ string, _ turns.Question, _ []agent.Mes
 func (silent) Names(string) Names {
 	return Names{Default: "default", Profiles: map[string]string{"default": "m"}}
 }
+
+// Pass implements Backend.
+func (silent) Pass(context.Context, ownloop.Ask, func(passthrough.Chunk) bool) error { return nil }
+
+// Windows implements Backend.
+func (silent) Windows(context.Context, string) map[string]int { return nil }
 
 // A turn without an answer is an error that clients do not repeat, with weir's reason as its code;
 // a reply that was cut is an answer of OpenAI's that says so. None is a success without content.

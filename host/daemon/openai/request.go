@@ -288,3 +288,10 @@ func (m AskedMessage) text(at string) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// word returns a JSON string; empty: it is none.
+func word(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s) // else it stays empty
+	return s
+}

@@ -12,8 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
+	"github.com/weirhost/weir/host/daemon/ownloop"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -27,8 +29,13 @@ type Backend interface {
 	// with the same messages continues if the question names none. emit receives the
 	// events of /api/chat, one at a time.
 	Ask(ctx context.Context, principal string, q turns.Question, history []agent.Message, emit func(name string, data any)) (api.ChatEnd, error)
+	// Pass passes a request on to a configured model, for a client with a loop of its own. It
+	// calls emit for each chunk of the answer. An error before the first chunk is a refusal.
+	Pass(ctx context.Context, a ownloop.Ask, emit func(passthrough.Chunk) bool) error
 	// Names returns the profiles and models that a principal may use.
 	Names(principal string) Names
+	// Windows returns the context windows of these models, in tokens; 0: unknown.
+	Windows(ctx context.Context, principal string) map[string]int
 }
 
 // Names are the profiles and models that a principal may use.
@@ -61,8 +68,22 @@ func New(cfg Config) *Server { return &Server{cfg} }
 // metadata.conversation_id names a stored conversation. l is the language of errors in
 // a stream.
 func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWriter, r *http.Request) error {
+	raw, err := httpjson.ReadWhole(w, r, maxPassed)
+	if err != nil {
+		return err
+	}
+	b, err := passthrough.ReadBody(raw)
+	if model, ok := s.cfg.Backend.Names(principal).configured(word(b.Get("model"))); ok {
+		if err != nil {
+			return passedProblem(err)
+		}
+		return s.pass(w, r, b, ownloop.Ask{Principal: principal, Model: model, Locale: l})
+	}
+	if len(raw) > httpjson.MaxBody {
+		return httpjson.Problem(&http.MaxBytesError{Limit: httpjson.MaxBody})
+	}
 	var body CompletionBody
-	if err := httpjson.ReadLoose(w, r, &body); err != nil {
+	if err := httpjson.DecodeLoose(raw, &body); err != nil {
 		return err
 	}
 	q, history, err := s.question(principal, r, body)
@@ -99,19 +120,33 @@ func (s *Server) question(principal string, r *http.Request, body CompletionBody
 	return q, m.history, nil
 }
 
-// resolve sets the profile and model of a question. name is a profile, a model, or
-// DefaultModel. A profile wins over a model of the same name.
+// resolve sets the profile and model of a question. name is a profile or DefaultModel.
 func (n Names) resolve(q *turns.Question, name string) error {
 	if _, ok := n.Profiles[name]; ok {
 		q.Profile = name
-	} else if _, ok := n.Models[name]; ok {
-		q.Model = name
 	} else if name != "" && name != DefaultModel {
 		return unknownModel(name)
 	}
 	q.Profile = cmp.Or(q.Profile, n.Default)
-	q.Model = cmp.Or(q.Model, n.Profiles[q.Profile])
+	q.Model = n.Profiles[q.Profile]
 	return nil
+}
+
+// passedPrefix is in front of the names of models that a profile hides.
+const passedPrefix = "model:"
+
+// configured returns the configured model to which requests with a name are passed through;
+// false: the name is a profile's, or nobody's. A profile wins over a model of the same name.
+func (n Names) configured(name string) (string, bool) {
+	if _, ok := n.Profiles[name]; ok || name == DefaultModel {
+		return "", false
+	}
+	model := name
+	if rest, ok := strings.CutPrefix(name, passedPrefix); ok {
+		model = rest
+	}
+	_, ok := n.Models[model]
+	return model, ok
 }
 
 func unknownModel(name string) *api.Problem {
@@ -126,11 +161,13 @@ type ModelRow struct {
 	Object  string `json:"object"`
 	Created int64  `json:"created"` // seconds since 1970
 	OwnedBy string `json:"owned_by"`
-	// Profile says that the ID is a profile's, Model which configured model answers,
-	// Simulated that it is not an AI.
+	// Profile says that the ID is a profile's, with weir's loop; else requests are passed
+	// through. Model says which configured model answers, Simulated that it is not an AI.
 	Profile   bool   `json:"profile"`
 	Model     string `json:"model"`
 	Simulated bool   `json:"simulated"`
+	// Window is the model's context window, in tokens; 0, which is left out: unknown.
+	Window int `json:"context_length,omitempty"`
 }
 
 // A ModelList is the answer of GET /v1/models.
@@ -139,12 +176,12 @@ type ModelList struct {
 	Data   []ModelRow `json:"data"`
 }
 
-// rows lists the profiles, the default one first, and then the models. A profile hides
-// a model of the same name.
-func (s *Server) rows(principal string) []ModelRow {
-	names := s.cfg.Backend.Names(principal)
+// rows lists the profiles, the default one first, and then the models. The name of a model
+// that a profile hides has passedPrefix.
+func (s *Server) rows(ctx context.Context, principal string) []ModelRow {
+	names, windows := s.cfg.Backend.Names(principal), s.cfg.Backend.Windows(ctx, principal)
 	row := func(id, model string, profile bool) ModelRow {
-		return ModelRow{id, "model", s.cfg.Created.Unix(), "weir", profile, model, names.Models[model]}
+		return ModelRow{id, "model", s.cfg.Created.Unix(), "weir", profile, model, names.Models[model], windows[model]}
 	}
 	rows := []ModelRow{}
 	if model, ok := names.Profiles[names.Default]; ok {
@@ -156,21 +193,23 @@ func (s *Server) rows(principal string) []ModelRow {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names.Models)) {
-		if _, taken := names.Profiles[name]; !taken && name != DefaultModel {
-			rows = append(rows, row(name, name, false))
+		id := name
+		if _, ok := names.configured(name); !ok {
+			id = passedPrefix + name
 		}
+		rows = append(rows, row(id, name, false))
 	}
 	return rows
 }
 
 // Models answers GET /v1/models.
-func (s *Server) Models(principal string, w http.ResponseWriter) error {
-	return httpjson.Answer(w, ModelList{"list", s.rows(principal)})
+func (s *Server) Models(principal string, w http.ResponseWriter, r *http.Request) error {
+	return httpjson.Answer(w, ModelList{"list", s.rows(r.Context(), principal)})
 }
 
 // Model answers GET /v1/models/{id}.
-func (s *Server) Model(principal, id string, w http.ResponseWriter) error {
-	for _, row := range s.rows(principal) {
+func (s *Server) Model(principal, id string, w http.ResponseWriter, r *http.Request) error {
+	for _, row := range s.rows(r.Context(), principal) {
 		if row.ID == id {
 			return httpjson.Answer(w, row)
 		}

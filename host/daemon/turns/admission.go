@@ -56,13 +56,9 @@ func (a *Admission) Enter(conversation archive.Scope) (leave func(), err error) 
 	case a.busy[conversation]:
 		return nil, busyProblem()
 	}
-	slots := a.slots() // given back there, whatever is in force by then
-	if slots != nil {
-		select {
-		case slots <- struct{}{}:
-		default:
-			return nil, api.Problemf(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
-		}
+	free, err := a.slot()
+	if err != nil {
+		return nil, err
 	}
 	a.busy[conversation] = true
 	a.changed.Send()
@@ -72,11 +68,48 @@ func (a *Admission) Enter(conversation archive.Scope) (leave func(), err error) 
 		delete(a.busy, conversation)
 		a.changed.Send()
 		a.mu.Unlock()
-		if slots != nil {
-			<-slots
-		}
+		free()
 		a.inside.Done()
 	}, nil
+}
+
+// slot takes a slot; free gives it back. a.mu is held.
+func (a *Admission) slot() (free func(), err error) {
+	slots := a.slots() // given back there, whatever is in force by then
+	if slots == nil {
+		return func() {}, nil
+	}
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	default:
+		p := api.Problemf(http.StatusServiceUnavailable, "overloaded", "ask again in a moment", "%d turns are running already", cap(slots))
+		p.RetryAfter = time.Second
+		return nil, p
+	}
+}
+
+// RunOne runs f as a request that takes a slot and belongs to no conversation. Wait cuts it
+// off as it does turns.
+func (a *Admission) RunOne(ctx context.Context, f func(context.Context) error) error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return closedProblem()
+	}
+	free, err := a.slot()
+	if err == nil {
+		a.inside.Add(1)
+	}
+	a.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer a.inside.Done()
+	defer free()
+	ctx, release := a.until(ctx)
+	defer release()
+	return cutOff(ctx, f(ctx))
 }
 
 // Attend admits a call that is no turn. Wait waits for it until done is called.

@@ -31,11 +31,20 @@ type Policy struct {
 	// Notify is called before the wait of every retry, as the function of
 	// agent.OnRepeat is; nil: no call.
 	Notify func(err error, wait time.Duration)
+
+	once bool
 }
 
 // NewPolicy returns the policy that a client is configured with.
 func NewPolicy(c model.Config) Policy {
 	return Policy{Retries: c.Retries, Budget: c.RetryBudget, First: c.RetryWait, Notify: c.OnRetry}
+}
+
+// Once returns the policy of a request whose client repeats it by itself: one repeat at
+// most, and none where the server limits the rate.
+func (p Policy) Once() Policy {
+	p.once = true
+	return p
 }
 
 // Repeatable reports whether a retry may succeed.
@@ -71,7 +80,7 @@ func Retry[T any](ctx context.Context, p Policy, open func() (T, error)) (T, err
 	v, err := backoff.Retry(ctx, func() (T, error) {
 		var v T
 		v, last = open()
-		if tries++; last != nil && agent.HasAlternative(ctx) && leaves(last, tries) {
+		if tries++; last != nil && (agent.HasAlternative(ctx) && leaves(last, tries) || p.once && clients(last)) {
 			return v, backoff.Permanent(last)
 		}
 		return v, asBackoff(last)
@@ -89,6 +98,8 @@ func (p Policy) tries() uint {
 	switch {
 	case p.Retries < 0:
 		return 1
+	case p.once:
+		return 2
 	case p.Retries == 0:
 		return 4
 	}
@@ -100,6 +111,13 @@ func (p Policy) tries() uint {
 func leaves(err error, tries int) bool {
 	var me *agent.ModelError
 	return errors.As(err, &me) && (me.RetryAfter > mostPatience || me.Code == agent.ModelRateLimited && tries > 1)
+}
+
+// clients reports whether the client of a request is to repeat it, as it was told when: weir
+// would wait in its place, without a word.
+func clients(err error) bool {
+	var me *agent.ModelError
+	return errors.As(err, &me) && (me.Code == agent.ModelRateLimited || me.RetryAfter > time.Second)
 }
 
 // asBackoff words err as the backoff package wants it.

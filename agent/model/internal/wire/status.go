@@ -201,7 +201,7 @@ func (p Peer) openHint() tool.Text {
 
 func (p Peer) final(code agent.ModelCode, msg, hint tool.Text) *agent.ModelError {
 	e := p.Error(code, msg, hint)
-	e.Err = errFinal
+	e.Err, e.Final = errFinal, true
 	return e
 }
 

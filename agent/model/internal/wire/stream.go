@@ -42,6 +42,9 @@ type Reply interface {
 type Piece struct {
 	// Delta is delivered at once, where it holds text or thought.
 	Delta agent.Delta
+	// Raw is delivered at once, as it is: the event, of an answer that is passed on. nil:
+	// there is nothing to pass on.
+	Raw json.RawMessage
 	// Held is how much the reply holds until it is complete, in bytes, with HeldCall for each
 	// of its calls: all so far.
 	Held int
@@ -71,6 +74,12 @@ type events interface {
 	Err() error
 }
 
+// An Item is what one event brought: a delta, or the event as it came.
+type Item struct {
+	agent.Delta
+	Raw json.RawMessage
+}
+
 // A Stream is an answer whose first delta is known. It is not safe for
 // concurrent use.
 type Stream struct {
@@ -81,7 +90,7 @@ type Stream struct {
 	events   events // nil: the answer was no stream and all of it is taken
 	named    bool   // the server calls its answer what it should be
 	reply    Reply
-	queue    []agent.Delta
+	queue    []Item
 	taken    int // events
 	steps    int // events, of which those without a word count more
 	held     int
@@ -174,7 +183,7 @@ func (s *Stream) take(data []byte, whole bool) (over bool, err error) {
 		return false, err
 	}
 	s.taken++
-	if s.steps++; p.Delta.Text == "" && p.Delta.Reasoning == "" && p.Held == s.held {
+	if s.steps++; p.Delta.Text == "" && p.Delta.Reasoning == "" && p.Held == s.held && !(p.Fed && p.Raw != nil) {
 		s.steps += idleSteps - 1
 	}
 	if s.held = p.Held; s.held > maxHeld || s.steps > maxSteps {
@@ -183,8 +192,8 @@ func (s *Stream) take(data []byte, whole bool) (over bool, err error) {
 	if p.Fed {
 		s.watch.Fed()
 	}
-	if p.Delta.Text != "" || p.Delta.Reasoning != "" {
-		s.queue = append(s.queue, p.Delta)
+	if p.Delta.Text != "" || p.Delta.Reasoning != "" || p.Raw != nil {
+		s.queue = append(s.queue, Item{p.Delta, p.Raw})
 	}
 	if s.complete = s.complete || p.Complete; s.complete {
 		s.watch.Finished()
@@ -194,7 +203,9 @@ func (s *Stream) take(data []byte, whole bool) (over bool, err error) {
 
 func (s *Stream) finish() {
 	s.ended = true
-	s.queue = append(s.queue, s.reply.Finish()...)
+	for _, d := range s.reply.Finish() {
+		s.queue = append(s.queue, Item{Delta: d})
+	}
 }
 
 // end is the end of the connection: fine after a complete reply, a failure before it.
@@ -218,14 +229,14 @@ func (s *Stream) end() error {
 	return s.peer.Cut()
 }
 
-// Next returns the next delta; the last one has Finish set. It may not be called
+// Next returns what comes next; the last Item has Finish set. It may not be called
 // after that or an error.
-func (s *Stream) Next() (agent.Delta, error) {
+func (s *Stream) Next() (Item, error) {
 	if err := s.fill(); err != nil {
-		return agent.Delta{}, err
+		return Item{}, err
 	}
 	if err := context.Cause(s.ctx); err != nil && !s.complete {
-		return agent.Delta{}, s.peer.Transport(s.ctx, Reading, err)
+		return Item{}, s.peer.Transport(s.ctx, Reading, err)
 	}
 	d := s.queue[0]
 	s.queue = s.queue[1:]
@@ -241,19 +252,24 @@ func (s *Stream) Close() {
 // Deliver opens a stream, again where the policy says so, and yields its deltas up
 // to the one with Finish set, or an error.
 func Deliver(ctx context.Context, p Policy, open func() (*Stream, error), yield func(agent.Delta, error) bool) {
+	DeliverItems(ctx, p, open, func(i Item, err error) bool { return yield(i.Delta, err) })
+}
+
+// DeliverItems is Deliver for answers with events that are passed on.
+func DeliverItems(ctx context.Context, p Policy, open func() (*Stream, error), yield func(Item, error) bool) {
 	s, err := Retry(ctx, p, open)
 	if err != nil {
-		yield(agent.Delta{}, err)
+		yield(Item{}, err)
 		return
 	}
 	defer s.Close()
 	for {
-		d, err := s.Next()
+		i, err := s.Next()
 		if err != nil {
-			yield(agent.Delta{}, err)
+			yield(Item{}, err)
 			return
 		}
-		if !yield(d, nil) || d.Finish != "" {
+		if !yield(i, nil) || i.Finish != "" {
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func (p Peer) unreachable(err error) *agent.ModelError {
 	case errors.As(err, &dns):
 		e := p.Error(agent.ModelUnreachable, tool.Textf("the host %q is not known", dns.Name), p.urlHint())
 		if dns.IsNotFound {
-			e.Err = errFinal
+			e.Err, e.Final = errFinal, true
 		}
 		return e
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &head):

@@ -687,6 +687,7 @@ export interface ModelRepeated {
 }
 
 export interface ModelRow {
+  context_length?: number;
   created: number;
   id: string;
   model: string;

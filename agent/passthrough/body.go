@@ -1,0 +1,128 @@
+package passthrough
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Body is the top level of a request: its members in their order, each value as the bytes
+// that the client sent. It is a value: With and Without leave the Body that they are called
+// on as it is.
+type Body struct{ members []member }
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// ReadBody reads the JSON object of a request. It refuses one that has a member twice, also
+// in other letters: which of the two counts is different from reader to reader, and a server
+// must not see another model than weir has checked. The error is a *tool.Error.
+func ReadBody(raw json.RawMessage) (Body, error) {
+	var b Body
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return b, notObject()
+	}
+	seen := map[string]string{}
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return b, notObject()
+		}
+		if before, twice := seen[strings.ToLower(name)]; twice {
+			return b, tool.Errorf(tool.BadArgs, "send one of them", "the body has the members %q and %q, of which only one can count", before, name)
+		}
+		seen[strings.ToLower(name)] = name
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return b, tool.Errorf(tool.BadArgs, "send a chat completion request", "the member %q of the body is not JSON", name)
+		}
+		b.members = append(b.members, member{name, value})
+	}
+	return b, nil
+}
+
+func notObject() error {
+	return tool.Errorf(tool.BadArgs, "send a chat completion request", "the body is no JSON object")
+}
+
+func (b Body) index(name string) int {
+	return slices.IndexFunc(b.members, func(m member) bool { return m.name == name })
+}
+
+// Has reports whether there is a member of that name that is not null.
+func (b Body) Has(name string) bool {
+	v := b.Get(name)
+	return len(v) > 0 && string(v) != "null"
+}
+
+// Get returns the value of a member; nil: there is none.
+func (b Body) Get(name string) json.RawMessage {
+	if i := b.index(name); i >= 0 {
+		return b.members[i].value
+	}
+	return nil
+}
+
+// Names returns the names of the members in their order.
+func (b Body) Names() []string {
+	out := make([]string, len(b.members))
+	for i, m := range b.members {
+		out[i] = m.name
+	}
+	return out
+}
+
+// With returns a Body with a value in place of the member's, or with the member at the end.
+func (b Body) With(name string, value json.RawMessage) Body {
+	i := b.index(name)
+	b.members = slices.Clone(b.members)
+	if i < 0 {
+		b.members = append(b.members, member{name, value})
+	} else {
+		b.members[i].value = value
+	}
+	return b
+}
+
+// Without returns a Body without a member.
+func (b Body) Without(name string) Body {
+	if i := b.index(name); i >= 0 {
+		b.members = slices.Delete(slices.Clone(b.members), i, i+1)
+	}
+	return b
+}
+
+// Bytes returns the JSON object.
+func (b Body) Bytes() json.RawMessage {
+	size := 2
+	for _, m := range b.members {
+		size += len(m.name) + len(m.value) + 4
+	}
+	out := append(make([]byte, 0, size), '{')
+	for i, m := range b.members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		name, _ := json.Marshal(m.name) // a string always marshals
+		out = append(append(append(out, name...), ':'), m.value...)
+	}
+	return append(out, '}')
+}
+
+// Streams reports whether the request is for a stream.
+func (b Body) Streams() bool { return string(b.Get("stream")) == "true" }
+
+// AsksForUsage reports whether the request is for a chunk with the usage.
+func (b Body) AsksForUsage() bool {
+	var o struct {
+		Usage bool `json:"include_usage"`
+	}
+	return json.Unmarshal(b.Get("stream_options"), &o) == nil && o.Usage
+}

@@ -1,0 +1,110 @@
+// Package ownloop answers clients that run the loop themselves: each request is passed on to
+// one model, and its answer back. What comes in is the request's body, what goes out are the
+// chunks of the answer; the protocol around them is the caller's. The package owns what
+// weir does beside: quotas, the count of tokens, the metrics and the log.
+package ownloop
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough"
+	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/setup"
+	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/daemon/turns"
+	"github.com/weirhost/weir/host/daemon/usage"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// A Config is what a Service needs. All fields are required.
+type Config struct {
+	Setup     *setup.Current
+	Admission *turns.Admission
+	Meter     *usage.Meter
+	Metrics   *telemetry.Metrics
+	Logger    hclog.Logger
+	Now       func() time.Time
+}
+
+// A Service answers requests. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// An Ask is one request.
+type Ask struct {
+	Principal string
+	// Model is the name of a configured model.
+	Model string
+	// Body is the request without weir's own members.
+	Body   passthrough.Body
+	Locale tool.Locale
+}
+
+// Answer passes a request on and calls emit for each chunk of the answer, until emit returns
+// false. An error before the first chunk is a refusal; one after it means that the answer
+// broke off.
+func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk) bool) error {
+	m, ok := s.Setup.View(a.Principal).Models[a.Model]
+	if !ok {
+		return api.Problemf(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", api.Clip(a.Model, 80))
+	}
+	account := s.Setup.Account(a.Principal, a.Locale)
+	request, err := s.Meter.Begin(ctx, account)
+	if err != nil {
+		return err
+	}
+	defer request.End()
+	return s.Admission.RunOne(ctx, func(ctx context.Context) error { return s.pass(ctx, a, m, account, emit) })
+}
+
+// pass passes the request on and counts it.
+func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
+	model, err := s.modelFor(ctx, m, a.Body)
+	if err != nil {
+		return err
+	}
+	began, first := s.Now(), time.Duration(0)
+	log := s.Logger.With("model", a.Model, "user", a.Principal)
+	counted := usage.Passing{
+		Model: model, Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: new(passthrough.Answer),
+		Used: func(u agent.Usage, c *agent.Cost) {
+			s.Metrics.ModelAsked(a.Model, s.Now().Sub(began))
+			s.Metrics.TokensUsed(a.Model, u, c)
+			log.Info("request passed through", "body_bytes", len(a.Body.Bytes()), "prompt_tokens", u.Prompt, "cached_tokens", u.CachedPrompt,
+				"completion_tokens", u.Completion, "first_ms", first.Milliseconds(), "elapsed_ms", s.Now().Sub(began).Milliseconds())
+		},
+	}
+	r := passthrough.Request{Body: a.Body.Bytes(), Window: m.Info.Window, Locale: a.Locale, Changed: func(t tool.Text) {
+		log.Info("a request could not be passed on as it was sent", "changed", t.String())
+	}}
+	for c, err := range counted.Pass(ctx, r) {
+		if err != nil {
+			s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
+			log.Warn("a request that was passed through failed", "error", err)
+			return err
+		}
+		if first == 0 {
+			first = s.Now().Sub(began)
+		}
+		if c.Data != nil && !emit(c) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// modelFor returns what passes a request on to a model.
+func (s *Service) modelFor(_ context.Context, m setup.Model, _ passthrough.Body) (passthrough.Model, error) {
+	p, ok := agent.As[passthrough.Model](m.Model)
+	if !ok {
+		return nil, api.Problemf(http.StatusBadRequest, api.CodeUnsupported, "name `weir` or a profile", "requests cannot be passed through to the model %q", m.Info.Name)
+	}
+	return p, nil
+}
