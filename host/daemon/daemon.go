@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/approvals"
 	"github.com/weirhost/weir/host/daemon/archives"
+	"github.com/weirhost/weir/host/daemon/clienttokens"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/lease"
 	"github.com/weirhost/weir/host/daemon/machine"
@@ -65,6 +66,7 @@ type Daemon struct {
 	pulse     *pulse.Pulse
 	models    *models.Models
 	sessions  *session.Sessions
+	clients   *clienttokens.Tokens
 	scripts   *offer.Tools // nil: no scripts are run
 	runs      *scripts.Scripts
 	leases    *lease.Keeper // nil: a file has one daemon
@@ -100,6 +102,7 @@ func New(cfg Config) (*Daemon, error) {
 	if d.sessions, err = session.New(context.Background(), d.current, d.store, clock); err != nil {
 		return nil, err
 	}
+	d.clients = &clienttokens.Tokens{Setup: d.current, Store: d.store}
 	d.meter = usage.NewMeter(d.store, clock, d.log)
 	cfg.Host.SetQuota(func(ctx context.Context, p host.Principal) *tool.Error {
 		if err := d.meter.CheckArchive(ctx, d.current.Account(string(p), tool.En)); err != nil {
@@ -150,9 +153,10 @@ func New(cfg Config) (*Daemon, error) {
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
 	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Book: cfg.Book, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{
-		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions), current: d.current, admission: d.admission,
+		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions, d.clients), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
+	d.store.OnClientTokens(func() { go d.mcp.bearers.Check() })
 	d.models = &models.Models{Setup: d.current, Admission: d.admission, Find: cfg.FindModels, Test: cfg.TestModel, Add: cfg.AddModel, Log: d.log, Heartbeat: beat}
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
@@ -243,7 +247,7 @@ func (d *Daemon) Handler() http.Handler {
 		auth[r.Pattern()] = r.Auth
 	}
 	return httpjson.Patient(&access.Check{
-		Setup: d.current, Sessions: d.sessions, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
+		Setup: d.current, Sessions: d.sessions, Clients: d.clients, Hosts: append([]string{"localhost", "127.0.0.1", "::1"}, d.cfg.Hosts...), Next: mux, Refuse: writeProblem,
 		Auth: func(r *http.Request) openapi.Auth {
 			_, pattern := mux.Handler(r)
 			return auth[pattern]
@@ -275,6 +279,7 @@ func (d *Daemon) routes() []openapi.Route {
 		d.models.Routes(),
 		(&machine.Machine{About: d.cfg.About, Admission: d.admission, Log: d.log}).Routes(),
 		(&session.Routes{Sessions: d.sessions, Setup: d.current, Bearers: d.mcp.bearers, Log: d.log}).List(),
+		(&clienttokens.Routes{Tokens: d.clients, Bearers: d.mcp.bearers, Now: clock, Log: d.log}).List(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),

@@ -66,19 +66,19 @@ func (m *mcpClients) routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "POST", Path: "/mcp",
-			Auth: openapi.Token, Handle: m.serveMCP,
+			Auth: openapi.Client, Handle: m.serveMCP,
 			About: "The Model Context Protocol over HTTP: take a message",
 			Other: true,
 		},
 		{
 			Method: "GET", Path: "/mcp",
-			Auth: openapi.Token, Handle: m.serveMCP,
+			Auth: openapi.Client, Handle: m.serveMCP,
 			About: "The Model Context Protocol over HTTP: messages from the server",
 			Other: true,
 		},
 		{
 			Method: "DELETE", Path: "/mcp",
-			Auth: openapi.Token, Handle: m.serveMCP,
+			Auth: openapi.Client, Handle: m.serveMCP,
 			About: "The Model Context Protocol over HTTP: end a session",
 			Other: true,
 		},
@@ -220,6 +220,10 @@ func (m *mcpClients) called(c mcpserver.Call) {
 const formatMCP = "mcp"
 
 func (m *mcpClients) serveMCP(w http.ResponseWriter, r *http.Request) error {
+	r.Header.Del(mcpserver.ClientHeader)
+	if client := access.Client(r); client != "" {
+		r.Header.Set(mcpserver.ClientHeader, client)
+	}
 	if r.Method == http.MethodGet { // it listens, for as long as it likes
 		ctx, stop := context.WithCancel(r.Context())
 		defer stop()

@@ -23,7 +23,7 @@ func (c *completions) routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "POST", Path: "/v1/chat/completions",
-			Auth: openapi.Token, Handle: c.completions,
+			Auth: openapi.Client, Handle: c.completions,
 			About:   "OpenAI's protocol: answer the last messages. If model names a configured model, the request is passed through, and the answer has the form that the model's server gives it",
 			Headers: map[string]string{"X-Weir-Conversation": "the conversation that goes on; the answer's header names it"},
 			Takes:   openai.CompletionBody{},
@@ -35,13 +35,13 @@ func (c *completions) routes() []openapi.Route {
 		},
 		{
 			Method: "GET", Path: "/v1/models",
-			Auth: openapi.Token, Handle: c.completionModels,
+			Auth: openapi.Client, Handle: c.completionModels,
 			About: "OpenAI's protocol: what a request can name as its model",
 			Gives: openai.ModelList{},
 		},
 		{
 			Method: "GET", Path: "/v1/models/{id...}",
-			Auth: openapi.Token, Handle: c.completionModel,
+			Auth: openapi.Client, Handle: c.completionModel,
 			About: "OpenAI's protocol: one of them",
 			Gives: openai.ModelRow{},
 			Fails: []int{404},

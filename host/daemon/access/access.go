@@ -23,7 +23,10 @@ type Check struct {
 	Hosts []string // host names without port
 	// Sessions finds the session of a request without a token. Nil: there are none.
 	Sessions Sessions
-	Next     http.Handler
+	// Clients finds the owners of tokens that were made for client programs. Nil: there are
+	// none.
+	Clients Clients
+	Next    http.Handler
 	// Auth says whom the route of a request admits; public ones need no token: the
 	// page's files and the health checks.
 	Auth func(*http.Request) openapi.Auth
@@ -32,7 +35,7 @@ type Check struct {
 }
 
 func (a *Check) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	principal, p := a.check(r)
+	who, p := a.check(r)
 	if p != nil {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="weir"`)
@@ -44,48 +47,65 @@ func (a *Check) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	a.Next.ServeHTTP(w, as(r, principal))
+	a.Next.ServeHTTP(w, as(r, who))
 }
 
 // check says whose request it is, or why it is refused.
-func (a *Check) check(r *http.Request) (principal string, p *api.Problem) {
+func (a *Check) check(r *http.Request) (who caller, p *api.Problem) {
 	if !a.ours(hostName(r.Host)) {
-		return "", api.Problemf(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
+		return who, api.Problemf(http.StatusForbidden, "bad_host", "use the address that weir printed, or add the name to [server] hosts in tools.toml",
 			"the Host header %q is not one of this daemon's names", api.Clip(r.Host, 80))
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !a.ours(u.Hostname()) || !samePort(u, r.Host) {
-			return "", api.Problemf(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
+			return who, api.Problemf(http.StatusForbidden, "bad_origin", "open the page that the daemon serves itself",
 				"a page of %q may not use this daemon", api.Clip(origin, 80))
 		}
 	}
 	auth := a.Auth(r)
 	if auth == openapi.Public {
-		return a.Setup.Operator(), nil
+		return caller{principal: a.Setup.Operator()}, nil
 	}
+	if who, p = a.caller(r); p != nil {
+		return who, p
+	}
+	switch {
+	case who.client != "" && auth != openapi.Client:
+		return who, api.Problemf(http.StatusForbidden, "clients_token", "use your own token here; `weir paths` says where it is",
+			"this token was made for the client %s: it opens /v1 and /mcp and reads archived results, and nothing else", who.client)
+	case auth == openapi.Operator && who.principal != a.Setup.Operator():
+		return who, operatorsOnly()
+	}
+	return who, nil
+}
+
+// caller says whose request it is, by its token or else its session.
+func (a *Check) caller(r *http.Request) (who caller, p *api.Problem) {
 	token, ok := tokenOf(r)
 	if !ok && a.Sessions != nil {
-		principal, ok = a.Sessions.Whose(r)
-		if ok && auth == openapi.Operator && principal != a.Setup.Operator() {
-			return "", operatorsOnly()
-		}
-		if ok {
-			return principal, nil
+		if who.principal, ok = a.Sessions.Whose(r); ok {
+			return who, nil
 		}
 	}
 	if !ok {
-		return "", api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
+		return who, api.Problemf(http.StatusUnauthorized, "no_token", "send the header `Authorization: Bearer TOKEN`; `weir paths` says where the token is",
 			"this route needs the token")
 	}
-	principal, ok = a.Setup.Whose(token)
-	switch {
-	case !ok:
-		return "", api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
-	case auth == openapi.Operator && principal != a.Setup.Operator():
-		return "", operatorsOnly()
+	if who.principal, ok = a.Setup.Whose(token); ok {
+		return who, nil
 	}
-	return principal, nil
+	var err error
+	if a.Clients != nil {
+		who.principal, who.client, ok, err = a.Clients.Whose(r.Context(), token)
+	}
+	switch {
+	case err != nil:
+		return who, api.Problemf(http.StatusServiceUnavailable, "store", "try again in a moment", "the token cannot be looked up: the database does not answer")
+	case !ok:
+		return who, api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
+	}
+	return who, nil
 }
 
 func operatorsOnly() *api.Problem {
@@ -98,18 +118,37 @@ type Sessions interface {
 	Whose(r *http.Request) (principal string, ok bool)
 }
 
-// principalKey is the key of the principal in a request's context.
-type principalKey struct{}
-
-// Principal returns the owner of the token of a request that was let in.
-func Principal(r *http.Request) string {
-	principal, _ := r.Context().Value(principalKey{}).(string)
-	return principal
+// Clients finds the owners of tokens that were made for client programs.
+type Clients interface {
+	// Whose returns the owner of a token and the client for which it was made; false: it is
+	// no such token, or does not hold any more.
+	Whose(ctx context.Context, token string) (principal, client string, ok bool, err error)
 }
 
-// as returns the request as one of the principal's.
-func as(r *http.Request, principal string) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, principal))
+// A caller is whose request one is.
+type caller struct {
+	principal string
+	client    string // for which the token was made; empty: it is the principal's own, or a session
+}
+
+// callerKey is the key of the caller in a request's context.
+type callerKey struct{}
+
+// Principal returns the owner of the token of a request that was let in.
+func Principal(r *http.Request) string { return callerOf(r).principal }
+
+// Client returns the client program for which the token of a request was made that was let
+// in; empty: the request has the principal's own token or session.
+func Client(r *http.Request) string { return callerOf(r).client }
+
+func callerOf(r *http.Request) caller {
+	who, _ := r.Context().Value(callerKey{}).(caller)
+	return who
+}
+
+// as returns the request as one of that caller's.
+func as(r *http.Request, who caller) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
 }
 
 // HasToken reports whether a request bears a token, and not only a session.

@@ -13,14 +13,15 @@ import (
 type Bearers struct {
 	current  *setup.Current
 	sessions Sessions // nil: there are none
+	clients  Clients  // nil: there are none
 
 	mu   sync.Mutex
 	open map[*bearer]bool
 }
 
 // NewBearers returns Bearers without a connection.
-func NewBearers(current *setup.Current, sessions Sessions) *Bearers {
-	return &Bearers{current: current, sessions: sessions, open: map[*bearer]bool{}}
+func NewBearers(current *setup.Current, sessions Sessions, clients Clients) *Bearers {
+	return &Bearers{current: current, sessions: sessions, clients: clients, open: map[*bearer]bool{}}
 }
 
 // Len returns the number of connections.
@@ -41,7 +42,16 @@ type bearer struct {
 // must call gone at the end of the connection.
 func (b *Bearers) Add(r *http.Request, stop context.CancelFunc) (gone func()) {
 	c := &bearer{principal: Principal(r), stop: stop}
-	if token, ok := tokenOf(r); ok || b.sessions == nil {
+	token, ok := tokenOf(r)
+	if client := Client(r); client != "" && b.clients != nil {
+		c.whose = func() (string, bool) {
+			principal, _, ok, err := b.clients.Whose(context.WithoutCancel(r.Context()), token)
+			if err != nil { // the store says nothing at the moment, and did before
+				return c.principal, true
+			}
+			return principal, ok
+		}
+	} else if ok || b.sessions == nil {
 		c.whose = func() (string, bool) { return b.current.Whose(token) }
 	} else {
 		c.whose = func() (string, bool) { return b.sessions.Whose(r) }

@@ -37,7 +37,7 @@ func (a *Archives) Routes() []openapi.Route {
 	return []openapi.Route{
 		{
 			Method: "GET", Path: "/api/archives",
-			Auth: openapi.Token, Handle: a.listArchives,
+			Auth: openapi.Client, Handle: a.listArchives,
 			About: "List the archived results, the newest first",
 			Query: []openapi.Param{
 				params.Conversation(),
@@ -53,7 +53,7 @@ func (a *Archives) Routes() []openapi.Route {
 		},
 		{
 			Method: "GET", Path: "/api/archives/search",
-			Auth: openapi.Token, Handle: a.searchArchives,
+			Auth: openapi.Client, Handle: a.searchArchives,
 			About: "Find words in the whole texts",
 			Query: []openapi.Param{params.Query("q", "string", "words that one result contains, all of them"), params.Conversation(), params.Limit("20")},
 			Gives: api.Found{},
@@ -68,7 +68,7 @@ func (a *Archives) Routes() []openapi.Route {
 		},
 		{
 			Method: "GET", Path: "/api/archives/{uuid}",
-			Auth: openapi.Token, Handle: a.showArchive,
+			Auth: openapi.Client, Handle: a.showArchive,
 			About: "Read an archived result, or a part of it",
 			Query: []openapi.Param{
 				params.Conversation(), params.Query("lines", "string", "a-b, counted from 1"), params.Query("grep", "string", "lines that match an RE2 expression"), params.Query("context", "integer", "lines around each match"),
@@ -81,7 +81,7 @@ func (a *Archives) Routes() []openapi.Route {
 		},
 		{
 			Method: "GET", Path: "/api/archives/{uuid}/matches",
-			Auth: openapi.Token, Handle: a.matches,
+			Auth: openapi.Client, Handle: a.matches,
 			About: "Find a text or an expression in one archived result: every hit, with its line and characters",
 			Query: []openapi.Param{
 				params.Query("q", "string", "the text, at most 1,000 characters"), params.Query("regex", "boolean", "q is an RE2 expression"),
@@ -93,14 +93,14 @@ func (a *Archives) Routes() []openapi.Route {
 		},
 		{
 			Method: "GET", Path: "/api/archives/{uuid}/raw",
-			Auth: openapi.Token, Handle: a.raw,
+			Auth: openapi.Client, Handle: a.raw,
 			About: "Download the whole text of an archived result; a Range can be requested",
 			Kind:  "text/plain",
 			Fails: []int{404, 410, 416},
 		},
 		{
 			Method: "GET", Path: "/api/archives/{uuid}/parts/{n}",
-			Auth: openapi.Token, Handle: a.part,
+			Auth: openapi.Client, Handle: a.part,
 			About: "Download a picture or another file of an archived result, counted from 0. PNG, JPEG, GIF and WebP keep their type; all else is octets",
 			Kind:  "image/png, image/jpeg, image/gif, image/webp, application/octet-stream",
 			Fails: []int{404, 410, 416},

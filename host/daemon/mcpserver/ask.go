@@ -26,8 +26,29 @@ type asker struct {
 	wanted mcp.InputRequestMap
 }
 
-// possible reports whether the client can ask a person.
-func (a *asker) possible() bool { return canElicit(a.req.ClientCapabilities()) }
+// possible reports whether the client can ask a person, and its token may answer.
+func (a *asker) possible(ctx context.Context) bool {
+	return mayAnswer(ctx) && canElicit(a.req.ClientCapabilities())
+}
+
+// ClientHeader is the header of a request whose token was made for a client program. Only
+// the daemon sets it: the answers of such a client are no approvals, because what reads the
+// client's file could send them.
+const ClientHeader = "X-Weir-Client"
+
+// answersNothing is the key of the mark of such requests in a context.
+type answersNothing struct{}
+
+// marked returns the context with the mark if a request needs it.
+func marked(ctx context.Context, req mcp.Request) context.Context {
+	if x := req.GetExtra(); x != nil && x.Header.Get(ClientHeader) != "" {
+		return context.WithValue(ctx, answersNothing{}, true)
+	}
+	return ctx
+}
+
+// mayAnswer reports whether answers in a request may be approvals.
+func mayAnswer(ctx context.Context) bool { return ctx.Value(answersNothing{}) == nil }
 
 func canElicit(c *mcp.ClientCapabilities) bool {
 	return c != nil && c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)

@@ -28,7 +28,7 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 		}}).report)
 	}
 	ask := asker{u: u, req: req}
-	if ask.possible() {
+	if ask.possible(ctx) {
 		session = session.Asking(&ask)
 	}
 	r, err := u.run(ctx, session, req.Params.Name, req.Params.Arguments, traceOf(req), &ask)

@@ -17,7 +17,7 @@ import (
 func (u *user) script(ctx context.Context, session *host.Session, c tool.Call, ask *asker) (tool.Result, error) {
 	session = session.KeepingAll().Reporting(nil)
 	var person approval.Approver
-	if ask != nil && ask.possible() {
+	if ask != nil && ask.possible(ctx) {
 		person = ask
 	}
 	var patience time.Duration

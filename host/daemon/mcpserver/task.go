@@ -128,6 +128,9 @@ func (u *user) offerTasks() error {
 			if err != nil {
 				return nil, err
 			}
+			if len(p.Responses) > 0 && !mayAnswer(ctx) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: textsIn(u.locale()).noAnswer}
+			}
 			if answer, ok := p.Responses[cardKey(s)].(*mcp.ElicitResult); ok && len(s.Card) > 0 {
 				var r approval.Request
 				if r, err = s.Request(u.s.now()); err == nil {
@@ -174,7 +177,7 @@ func (u *user) taskOf(ctx context.Context, ss *mcp.ServerSession, p *taskParams)
 	if errors.Is(err, script.ErrNotFound) {
 		err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: textsIn(u.locale()).noTask}
 	}
-	return s, canElicit(r.ClientCapabilities()), err
+	return s, mayAnswer(ctx) && canElicit(r.ClientCapabilities()), err
 }
 
 // task says how far a script is. What waits for a person is working where the client cannot

@@ -18,6 +18,7 @@ type texts struct {
 	unreadable   string // the archive
 	cursor       string // of a list
 	noTask       string
+	noAnswer     string
 
 	kept, part, blob string // templates of resources
 
@@ -37,15 +38,16 @@ var (
 			"by which limit, and the exact call of load_tool_history that brings a part of it back (by lines, by a search expression, by a JSON pointer, from the beginning or the end). " +
 			"search_tool_history finds words in everything that was kept. Load a part when it is needed, not the whole. " +
 			"The argument \"@result:UUID\" hands a kept result to another tool without reading it. Kept results are also resources: weir://archive/UUID.",
-		whole:   "the whole result of %s: %d characters, %d lines",
-		missing: "there is no archived result with that id",
-		expired: "the archived result was pruned; call %s again",
-		broken:  "the call could not be finished",
-		full:    "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
-		garbled: "the body is not a message of JSON-RPC 2.0; send one as JSON in UTF-8, with \"jsonrpc\": \"2.0\" and a method",
-		noTask:  "there is no task with that id; newer ones may have displaced it",
-		cursor:  "the cursor is not one that this server gave; list from the beginning",
-		kept:    "The whole result of an earlier call.",
+		whole:    "the whole result of %s: %d characters, %d lines",
+		missing:  "there is no archived result with that id",
+		expired:  "the archived result was pruned; call %s again",
+		broken:   "the call could not be finished",
+		full:     "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
+		garbled:  "the body is not a message of JSON-RPC 2.0; send one as JSON in UTF-8, with \"jsonrpc\": \"2.0\" and a method",
+		noTask:   "there is no task with that id; newer ones may have displaced it",
+		noAnswer: "a token that was made for a client answers no question about approvals; answer it on weir's page or with `weir approvals`",
+		cursor:   "the cursor is not one that this server gave; list from the beginning",
+		kept:     "The whole result of an earlier call.",
 		part: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, " +
 			"head=lines, tail=lines, offset=characters to leave out.",
 		blob:       "An image or another blob of an earlier result, counted from 0.",
@@ -58,15 +60,16 @@ var (
 			"以及取回其中一部分的 load_tool_history 调用（按行号、按正则搜索、按 JSON pointer、取开头或末尾）。" +
 			"search_tool_history 可在全部存档中搜索关键词。只加载需要的部分，不要整体加载。" +
 			"参数写成 \"@result:UUID\" 可把存档结果直接交给另一个工具而无需读取。存档结果也可作为资源读取：weir://archive/UUID。",
-		whole:   "%s 的完整结果：%d 字符，%d 行",
-		missing: "没有该编号的存档结果",
-		expired: "该存档结果已被清理；请重新调用 %s",
-		broken:  "调用未能完成",
-		full:    "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
-		garbled: "正文不是 JSON-RPC 2.0 消息；请以 UTF-8 编码的 JSON 发送一条，须有 \"jsonrpc\": \"2.0\" 和 method",
-		noTask:  "没有该编号的任务；它可能已被更新的任务取代",
-		cursor:  "该游标不是本服务器给出的；请从头列出",
-		kept:    "先前某次调用的完整结果。",
+		whole:    "%s 的完整结果：%d 字符，%d 行",
+		missing:  "没有该编号的存档结果",
+		expired:  "该存档结果已被清理；请重新调用 %s",
+		broken:   "调用未能完成",
+		full:     "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
+		garbled:  "正文不是 JSON-RPC 2.0 消息；请以 UTF-8 编码的 JSON 发送一条，须有 \"jsonrpc\": \"2.0\" 和 method",
+		noTask:   "没有该编号的任务；它可能已被更新的任务取代",
+		noAnswer: "为客户端创建的令牌不能回答审批问题；请在 weir 的页面上或用 `weir approvals` 回答",
+		cursor:   "该游标不是本服务器给出的；请从头列出",
+		kept:     "先前某次调用的完整结果。",
 		part: "先前某个结果的一部分：lines=95-706，grep=正则表达式（可加 context=每处匹配前后的行数），pointer=/json/路径，" +
 			"head=行数，tail=行数，offset=略过的字符数。",
 		blob:       "先前某个结果中的图像或其他二进制部分，从 0 开始编号。",

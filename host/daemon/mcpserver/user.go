@@ -207,6 +207,7 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			p, _ := req.GetParams().(*mcp.ListResourcesParams)
 			return u.archives(ctx, p)
 		}
+		ctx = marked(ctx, req)
 		call, ok := req.GetParams().(*mcp.CallToolParamsRaw)
 		if ok {
 			u.wrap(call)

@@ -42,6 +42,9 @@ const (
 	Token Auth = iota
 	// Operator admits only the operator.
 	Operator
+	// Client admits those of Token, and also by a token that they made for a client
+	// program. No other route admits that.
+	Client
 	// Public admits every client, without a token.
 	Public
 )

@@ -25,7 +25,7 @@
 //   - trace: traces
 //   - runs: turns under way
 //   - approvals, answers: of a person
-//   - sessions: browsers
+//   - sessions, clienttokens: browsers, tokens of client programs
 //   - mcpsessions, mcpmail: MCP clients of several daemons
 //   - shared: whether several daemons may use it
 package store

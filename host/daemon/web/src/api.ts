@@ -264,6 +264,16 @@ export interface ChatStart {
   window: number;
 }
 
+export interface ClientToken {
+  client: string;
+  created_at: string;
+  id: string;
+}
+
+export interface ClientTokens {
+  tokens: ClientToken[] | null;
+}
+
 export interface ClippedLine {
   chars: number;
   line: number;
@@ -645,6 +655,13 @@ export interface MCPConfigs {
   url: string;
 }
 
+export interface MadeClientToken {
+  client: string;
+  created_at: string;
+  id: string;
+  token: string;
+}
+
 export interface Missed {
   events: number;
   text: string;
@@ -740,6 +757,10 @@ export interface ModelTested {
   steps: ModelStep[] | null;
   usage: AgentUsage;
   window: number;
+}
+
+export interface NewClientToken {
+  client: string;
 }
 
 export interface OpenAIError {
