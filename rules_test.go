@@ -176,7 +176,8 @@ var allowed = map[string]map[string]string{
 		"go.opentelemetry.io/otel":       "the trace that a request carries to a server",
 		"github.com/tidwall/sjson":       "a member into a body that is JSON already, as the libraries of the protocols do it",
 	},
-	"agent/model/anthropic": {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
+	"agent/model/internal/modeltest": {"pgregory.net/rapid": "generated requests, by which each protocol is judged"},
+	"agent/model/anthropic":          {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
 	"host": {
 		"github.com/hashicorp/go-hclog": "the log",
 		"github.com/extism/go-pdk":      "a test guest as strangers write them",

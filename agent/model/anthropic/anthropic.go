@@ -41,7 +41,7 @@ const (
 // messages, system, tools, tool_choice or stream.
 type Config = model.Config
 
-// A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
+// A Model is an agent.Model, an agent.Describer and a passthrough.Model. It is safe for concurrent use.
 type Model struct {
 	cfg     Config
 	peer    wire.Peer
@@ -50,6 +50,8 @@ type Model struct {
 
 	mu    sync.Mutex
 	shown *shown
+
+	thoughts thoughts // of requests that are passed on
 }
 
 var (

@@ -50,27 +50,35 @@ type reply struct {
 
 // Take implements wire.Reply.
 func (r *reply) Take(data []byte, whole bool) (wire.Piece, error) {
-	var top struct {
-		Type string `json:"type"`
-	}
-	err := json.Unmarshal(data, &top)
+	kind, err := eventType(r.peer, data, whole)
 	switch {
-	case err == nil && top.Type == "error":
-		return wire.Piece{}, r.peer.FromSaid(0, wire.ReadSaid(data))
-	case whole && (err != nil || top.Type != "message"):
-		return wire.Piece{}, r.peer.Garbage(tool.Textf("a JSON text without an answer"))
+	case err != nil || kind == "ping":
+		return wire.Piece{}, err
 	case whole:
 		return r.message(data)
-	case err != nil || top.Type == "":
-		return wire.Piece{}, r.peer.Garbage(tool.Textf("an event that is not JSON of its kind"))
-	case top.Type == "ping":
-		return wire.Piece{}, nil
 	}
 	var e sdk.MessageStreamEventUnion
 	if json.Unmarshal(data, &e) != nil {
 		return wire.Piece{}, r.peer.Garbage(tool.Textf("an event that is not JSON of its kind"))
 	}
 	return r.piece(r.asm.add(e))
+}
+
+// eventType returns what kind of event the server sent, or what it says in place of one.
+func eventType(p wire.Peer, data []byte, whole bool) (string, error) {
+	var top struct {
+		Type string `json:"type"`
+	}
+	err := json.Unmarshal(data, &top)
+	switch {
+	case err == nil && top.Type == "error":
+		return "", p.FromSaid(0, wire.ReadSaid(data))
+	case whole && (err != nil || top.Type != "message"):
+		return "", p.Garbage(tool.Textf("a JSON text without an answer"))
+	case err != nil || top.Type == "":
+		return "", p.Garbage(tool.Textf("an event that is not JSON of its kind"))
+	}
+	return top.Type, nil
 }
 
 // message reads an answer of a server that does not stream.
