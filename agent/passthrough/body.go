@@ -3,49 +3,60 @@ package passthrough
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Body is the top level of a request: its members in their order, each value as the bytes
-// that the client sent. It is a value: With and Without leave the Body that they are called
+// A Body is the top level of a request: its members in their order, each name and value as the
+// bytes that the client sent. It is a value: With and Without leave the Body that they are called
 // on as it is.
 type Body struct{ members []member }
 
 type member struct {
-	name  string
-	value json.RawMessage
+	name    string
+	written []byte // the name as the client wrote it: a JSON string
+	value   json.RawMessage
 }
 
 // ReadBody reads the JSON object of a request. It refuses one that has a member twice, also
 // in other letters: which of the two counts is different from reader to reader, and a server
-// must not see another model than weir has checked. The error is a *tool.Error.
+// must not see another model than weir has checked. The error is a *tool.Error; a Body whose
+// only fault is such a member comes with it.
 func ReadBody(raw json.RawMessage) (Body, error) {
 	var b Body
+	var twice error
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return b, notObject()
 	}
 	seen := map[string]string{}
-	for d.More() {
+	for from := d.InputOffset(); d.More(); from = d.InputOffset() {
 		t, err := d.Token()
 		name, ok := t.(string)
 		if err != nil || !ok {
 			return b, notObject()
 		}
-		if before, twice := seen[strings.ToLower(name)]; twice {
-			return b, tool.Errorf(tool.BadArgs, "send one of them", "the body has the members %q and %q, of which only one can count", before, name)
+		written := bytes.TrimLeft(raw[from:d.InputOffset()], ", \t\r\n")
+		if before, ok := seen[strings.ToLower(name)]; ok && twice == nil {
+			twice = tool.Errorf(tool.BadArgs, "send one of them", "the body has the members %q and %q, of which only one can count", before, name)
 		}
 		seen[strings.ToLower(name)] = name
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return b, tool.Errorf(tool.BadArgs, "send a chat completion request", "the member %q of the body is not JSON", name)
 		}
-		b.members = append(b.members, member{name, value})
+		b.members = append(b.members, member{name, written, value})
 	}
-	return b, nil
+	if _, err := d.Token(); err != nil { // the end of the object
+		return b, notObject()
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return b, tool.Errorf(tool.BadArgs, "send one JSON object", "the body continues after its JSON object")
+	}
+	return b, twice
 }
 
 func notObject() error {
@@ -84,7 +95,8 @@ func (b Body) With(name string, value json.RawMessage) Body {
 	i := b.index(name)
 	b.members = slices.Clone(b.members)
 	if i < 0 {
-		b.members = append(b.members, member{name, value})
+		written, _ := json.Marshal(name) // a string always marshals
+		b.members = append(b.members, member{name, written, value})
 	} else {
 		b.members[i].value = value
 	}
@@ -103,15 +115,14 @@ func (b Body) Without(name string) Body {
 func (b Body) Bytes() json.RawMessage {
 	size := 2
 	for _, m := range b.members {
-		size += len(m.name) + len(m.value) + 4
+		size += len(m.written) + len(m.value) + 2
 	}
 	out := append(make([]byte, 0, size), '{')
 	for i, m := range b.members {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		name, _ := json.Marshal(m.name) // a string always marshals
-		out = append(append(append(out, name...), ':'), m.value...)
+		out = append(append(append(out, m.written...), ':'), m.value...)
 	}
 	return append(out, '}')
 }
