@@ -87,6 +87,10 @@ func (s *Session) markPrivate() {
 	s.h.memory.MarkPrivate(string(s.principal), true)
 }
 
+// MarkPrivate has the conversation count as one that holds text of a granted folder, because
+// another program brings text into it of which weir knows nothing.
+func (s *Session) MarkPrivate() { s.markPrivate() }
+
 // A CallLog knows the calls of earlier processes.
 type CallLog interface {
 	// RanTools returns the names of the tools that ran in the conversation of a Scope,

@@ -121,7 +121,10 @@ func (t *turn) begin(ctx context.Context, session *host.Session, before []agent.
 		Peer: peerOf(t.model, t.ask.Model, t.scope.Conversation), Profile: t.ask.Profile, Question: t.ask.Message, Known: t.s.Known,
 	})
 	session = session.Beginning(t.run.began).Remembering(func() []host.ShortResult { return shortResults(before) })
-	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted()}
+	if t.clientsText(before) {
+		session.MarkPrivate()
+	}
+	box := toolbox{session, t.prof.Allow, t.prof.Deny, t.spans, t.newScripted(), t.prof.Agent.Caller}
 	t.observers = t.newObservers(box)
 	t.prof.Agent.Mode, t.prof.Agent.NativeTools = t.modeOf(ctx, t.candidates.all[0])
 	loop, err := agent.New(t.prof.Agent, watched{t.metered(t.model), t}, box, agent.ObserverFunc(t.observe))

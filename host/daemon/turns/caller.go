@@ -12,8 +12,8 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// checkTools refuses tools of the client's that have the name of one of weir's,
-// and a choice of a tool that is not offered.
+// checkTools refuses tools of the client's that have the name of one with which weir runs
+// the turn, and a choice of a tool that is not offered.
 func (t *turn) checkTools() error {
 	a := t.prof.Agent
 	if len(a.Caller) == 0 && !a.Choice.Must && a.Choice.Tool == "" {
@@ -21,15 +21,18 @@ func (t *turn) checkTools() error {
 	}
 	var own []string
 	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
-		seen := toolbox{allow: t.prof.Allow, deny: t.prof.Deny}
+		seen, clients := toolbox{allow: t.prof.Allow, deny: t.prof.Deny}, beside(a.Caller)
 		for _, info := range t.s.Host.Tools() {
-			if seen.sees(info.Spec.Name) {
-				own = append(own, info.Spec.Name)
+			if name := info.Spec.Name; seen.sees(name) && !tool.IsBuiltIn(name) {
+				name = clients.shown(name)
+				own = append(own, name)
+			} else if seen.sees(name) {
+				own = append(own, name)
 			}
 		}
 	}
 	for _, s := range a.Caller {
-		if slices.Contains(own, s.Name) {
+		if tool.IsBuiltIn(s.Name) && slices.Contains(own, s.Name) {
 			return api.Paramf("tools", "tool_clash", "give yours another name, or leave weir_tools out", "weir has a tool named %s too", s.Name)
 		}
 		own = append(own, s.Name)
@@ -41,6 +44,21 @@ func (t *turn) checkTools() error {
 		return api.Paramf("tool_choice", api.CodeBadValue, "name one of the tools", "there is no tool named %q", api.Clip(a.Choice.Tool, 80))
 	}
 	return nil
+}
+
+// clientsText reports whether the turn holds results of the client's own tools, now or in the
+// messages before. weir knows nothing of what is in them: they may be files of the client's, as
+// a granted folder has.
+func (t *turn) clientsText(before []agent.Message) bool {
+	if t.ask.Options == nil { // no client with tools of its own
+		return false
+	}
+	if len(t.ask.Answers) > 0 || slices.ContainsFunc(t.ask.Spoken, func(s Said) bool { return s.Role == agent.RoleResults }) {
+		return true
+	}
+	return slices.ContainsFunc(before, func(m agent.Message) bool {
+		return slices.ContainsFunc(m.Results, func(e agent.ResultEntry) bool { return beside(t.prof.Agent.Caller).has(e.Tool) || !t.s.Known(e.Tool) })
+	})
 }
 
 // given returns the results that the client brings for calls which wait for

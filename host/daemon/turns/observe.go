@@ -62,6 +62,7 @@ func (t *turn) observe(e agent.Event) {
 // finished returns a finished call.
 func (t *turn) finished(e agent.CallEnd) Call {
 	r, id := e.Result, ""
+	r.Tool = beside(t.prof.Agent.Caller).real(r.Tool)
 	if r.Ref != nil {
 		id = r.Ref.UUID
 	}

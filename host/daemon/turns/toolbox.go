@@ -25,6 +25,7 @@ type toolbox struct {
 	allow, deny []string
 	spans       *telemetry.Turn // nil: none
 	scripts     *scripted       // nil: no script is a tool
+	clients     beside          // the client's own tools, whose names come first
 }
 
 func (t toolbox) In(l tool.Locale) agent.Toolbox {
@@ -37,10 +38,11 @@ func (t toolbox) Tools() []tool.Spec {
 	if t.scripts != nil {
 		specs = append(specs, t.scripts.offered...)
 	}
-	return slices.DeleteFunc(specs, func(s tool.Spec) bool { return !t.sees(s.Name) })
+	return t.clients.of(slices.DeleteFunc(specs, func(s tool.Spec) bool { return !t.sees(s.Name) }))
 }
 
 func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	c.Tool = t.clients.real(c.Tool)
 	if !t.sees(c.Tool) {
 		return tool.Result{CallID: c.ID, Tool: c.Tool,
 			Err: tool.Errorf(tool.UnknownTool, "use one of the tools listed", "there is no tool named %q here", c.Tool)}, nil
@@ -58,7 +60,11 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 // FindTools implements agent.Finder.
 func (t toolbox) FindTools(ctx context.Context, query string, n int) []string {
-	return t.Session.FindToolsAmong(ctx, query, n, t.sees)
+	found := t.Session.FindToolsAmong(ctx, query, n, t.sees)
+	for i := range found {
+		found[i] = t.clients.shown(found[i])
+	}
+	return found
 }
 
 // Near implements agent.Rememberer.
@@ -118,6 +124,7 @@ func (t *turn) newScripted() *scripted {
 // call runs a script, whose calls are calls of the turn.
 func (s *scripted) call(ctx context.Context, box toolbox, c tool.Call) (tool.Result, error) {
 	ctx, vet := agent.Inner(ctx)
+	box.clients = nil // a script calls weir's tools by their own names
 	tools, locale := box.Tools(), s.t.prof.Agent.Locale
 	box.Session, box.scripts = box.Session.KeepingAll(), nil
 	ended := 0
