@@ -89,7 +89,7 @@ func wantsThoughts(no *wire.Refusal) bool {
 
 func (q *passing) ask(ctx context.Context) (*wire.Stream, error) {
 	q.tries++
-	q.reply = &passedReply{peer: q.m.peer, to: q.asked.NewWriter()}
+	q.reply = &passedReply{peer: q.m.peer, to: q.asked.NewWriter(q.m.cfg.Model)}
 	return wire.Question{
 		Peer: q.m.peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: q.reply,
 		Send: func(ctx context.Context) (res *http.Response, err error) {

@@ -88,7 +88,7 @@ func (r *passedReply) piece(d chatform.Delta, err error) (wire.Piece, error) {
 	case err != nil:
 		return wire.Piece{}, r.peer.Garbage(tool.Textf("blocks that do not fit together"))
 	}
-	r.to.Model = r.asm.model
+	r.to.Model = cmp.Or(r.asm.model, r.to.Model)
 	return wire.Piece{
 		Delta: agent.Delta{Model: r.asm.model}, Raw: r.to.Add(d), Held: r.asm.held + r.to.Held(), Fed: true,
 		Complete: r.asm.reason != "", Over: r.asm.over,

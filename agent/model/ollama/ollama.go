@@ -53,7 +53,7 @@ type Warning struct {
 	Text                      string
 }
 
-// A Model is an agent.Model and an agent.Describer. It is safe for concurrent use.
+// A Model is an agent.Model, an agent.Describer and a passthrough.Model. It is safe for concurrent use.
 type Model struct {
 	cfg    Config
 	peer   wire.Peer
@@ -62,6 +62,8 @@ type Model struct {
 
 	mu   sync.Mutex
 	show *shown
+
+	gauge gauge // of requests that are passed through
 }
 
 var (
@@ -119,11 +121,14 @@ func (m *Model) window(ctx context.Context, r agent.Request) int {
 
 // compare warns when the server counted less than half of a careful estimate.
 func (m *Model) compare(r agent.Request, window int, u *agent.Usage) {
-	if m.cfg.Warn == nil || u == nil || u.Prompt == 0 {
-		return
+	if m.cfg.Warn != nil {
+		m.warn(estimate(r), window, u)
 	}
-	guess := estimate(r)
-	if guess < 400 || u.Prompt >= guess/2 {
+}
+
+// warn warns when the server counted less than half of guess, which is a careful estimate.
+func (m *Model) warn(guess, window int, u *agent.Usage) {
+	if m.cfg.Warn == nil || u == nil || u.Prompt == 0 || guess < 400 || u.Prompt >= guess/2 {
 		return
 	}
 	m.cfg.Warn(Warning{Model: m.cfg.Name, Estimate: guess, Counted: u.Prompt, Window: window, Text: fmt.Sprintf(

@@ -41,9 +41,10 @@ type Writer struct {
 	held        int
 }
 
-// NewWriter returns the Writer of an answer to a request. Its ID is one of its own.
-func (r *Request) NewWriter() *Writer {
-	return &Writer{Stream: r.Stream, Usage: r.Usage, ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix()}
+// NewWriter returns the Writer of an answer to a request. Its ID is one of its own, and model
+// the name of the model until the server says another.
+func (r *Request) NewWriter(model string) *Writer {
+	return &Writer{Model: model, Stream: r.Stream, Usage: r.Usage, ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix()}
 }
 
 type heldCall struct {
