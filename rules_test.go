@@ -177,7 +177,11 @@ var allowed = map[string]map[string]string{
 		"github.com/tidwall/sjson":       "a member into a body that is JSON already, as the libraries of the protocols do it",
 	},
 	"agent/model/internal/modeltest": {"pgregory.net/rapid": "generated requests, by which each protocol is judged"},
-	"agent/model/anthropic":          {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
+	"agent/passthrough": {
+		"github.com/tidwall/gjson": "members of messages and chunks, without decoding the rest",
+		"github.com/tidwall/sjson": "one member of a message exchanged, the rest to the byte as the client sent it",
+	},
+	"agent/model/anthropic": {"github.com/anthropics/anthropic-sdk-go": "Anthropic's own protocol, by those who make it"},
 	"host": {
 		"github.com/hashicorp/go-hclog": "the log",
 		"github.com/extism/go-pdk":      "a test guest as strangers write them",

@@ -44,7 +44,7 @@ func Pending(history []Message) []tool.Call {
 // NewResultEntry returns a result of the caller's own tool as it is stored in a
 // history.
 func NewResultEntry(r tool.Result, l tool.Locale) ResultEntry {
-	return ResultEntry{CallID: r.CallID, Tool: r.Tool, Text: fence(limit.Render(r, l)), Chars: r.Shown.TotalChars, Ref: r.Ref, Err: r.Err != nil}
+	return ResultEntry{CallID: r.CallID, Tool: r.Tool, Text: prompt.Fence(limit.Render(r, l)), Chars: r.Shown.TotalChars, Ref: r.Ref, Err: r.Err != nil}
 }
 
 // resume opens the rest of a turn.

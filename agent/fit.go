@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -44,7 +45,7 @@ func (r *run) fit(out []outcome) Message {
 
 // refusal answers a call that did not run to its end.
 func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
-	text := fence(limit.Neutralise(e.Msg))
+	text := prompt.ResultText(e.Msg)
 	r.emit(CallEnd{Result: tool.Result{CallID: c.ID, Tool: c.Tool, Err: e}, Text: text})
 	return ResultEntry{CallID: c.ID, Tool: c.Tool, Text: text, Err: true, Confirm: r.round.reply.confirm[c.ID]}
 }
@@ -53,7 +54,7 @@ func (r *run) refusal(c tool.Call, e *tool.Error) ResultEntry {
 func (r *run) entry(o *outcome) ResultEntry {
 	res := o.result
 	e := ResultEntry{
-		CallID: res.CallID, Tool: res.Tool, Text: fence(r.rendered(o)),
+		CallID: res.CallID, Tool: res.Tool, Text: prompt.Fence(r.rendered(o)),
 		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
 	}
 	e.Sources, e.Cite = r.sourcesOf(o)
@@ -80,14 +81,6 @@ func (r *run) rendered(o *outcome) string {
 
 // show replaces the view of a result.
 func (o *outcome) show(v tool.View) { o.result.Shown, o.text = v, "" }
-
-// fence keeps a result from closing the tag that holds it.
-func fence(s string) string {
-	if !strings.Contains(s, "tool_result") {
-		return s
-	}
-	return strings.NewReplacer("<tool_result", "‹tool_result", "</tool_result", "‹/tool_result").Replace(s)
-}
 
 // markRepeats replaces results that this turn already shows, whole or cut, with one
 // line each. A text that was folded since is shown again.

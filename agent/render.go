@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -84,30 +83,23 @@ func withCalls(m Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// resultsText writes one round's results as one message. It says plainly what
-// they are: models that are not told ignore them.
+// resultsText writes one round's results as one message.
 func resultsText(m Message) string {
-	w := prompt.For(m.Locale)
-	names := make([]string, 0, len(m.Results))
-	seen := map[string]bool{}
-	for _, e := range m.Results {
-		if !seen[e.Tool] {
-			seen[e.Tool] = true
-			names = append(names, e.Tool)
-		}
+	w := prompt.ResultsIn(m.Locale)
+	names := make([]string, len(m.Results))
+	for i, e := range m.Results {
+		names[i] = e.Tool
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, w.ResultsHead, strings.Join(names, w.Names))
-	b.WriteString("\n\n")
+	b.WriteString(w.Head(names))
 	for _, e := range m.Results {
-		fmt.Fprintf(&b, "<tool_result id=%q tool=%q>\n%s\n</tool_result>\n\n", e.CallID, e.Tool, strings.TrimSuffix(e.cited(), "\n"))
+		b.WriteString(w.Open(e.CallID, e.Tool) + strings.TrimSuffix(e.cited(), "\n") + w.Close())
 	}
 	// What folded was answered from, or newer results are below.
 	if slices.ContainsFunc(m.Results, func(e ResultEntry) bool { return e.Folded }) {
 		return strings.TrimSuffix(b.String(), "\n\n")
 	}
-	b.WriteString(w.ResultsTail)
-	return b.String()
+	return b.String() + w.Tail()
 }
 
 // cited returns the text of a result with the line about its sources.

@@ -12,6 +12,8 @@
 //   - schema: arguments of a tool
 //   - find: the search of tools
 //   - placeholder: placeholders
+//   - results: the results of a round
+//   - client: the tools of a client with a loop of its own
 //   - script: declarations for scripts
 //   - question: a question as an argument
 //   - json, locale: calls as text, the language
