@@ -75,7 +75,7 @@ func (q *passed) ask(ctx context.Context) (*wire.Stream, error) {
 		}
 	}
 	return wire.Question{
-		Peer: q.m.peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: &passedReply{peer: q.m.peer, quiet: body.Streams() && !q.asked},
+		Peer: q.m.peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: &passedReply{peer: q.m.peer, stream: body.Streams(), quiet: body.Streams() && !q.asked},
 		Send: func(ctx context.Context) (res *http.Response, err error) {
 			err = client(q.m.options).Post(ctx, "chat/completions", body.Bytes(), &res, option.WithHeader("Accept", accept), option.WithHeader("Content-Type", "application/json"))
 			return res, err
@@ -97,13 +97,14 @@ func withUsage(b passthrough.Body) passthrough.Body {
 
 // A passedReply reads an answer that is passed on.
 type passedReply struct {
-	peer  wire.Peer
-	quiet bool // an event that has nothing but the usage is not for the client
-	end   agent.Delta
+	peer   wire.Peer
+	stream bool // the client has asked for one
+	quiet  bool // an event that has nothing but the usage is not for the client
+	end    agent.Delta
 }
 
 // Take implements wire.Reply.
-func (r *passedReply) Take(data []byte, _ bool) (wire.Piece, error) {
+func (r *passedReply) Take(data []byte, whole bool) (wire.Piece, error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return wire.Piece{Over: true}, nil
 	}
@@ -113,6 +114,9 @@ func (r *passedReply) Take(data []byte, _ bool) (wire.Piece, error) {
 	}
 	if said, ok := (chunk{Error: c.Error}).failure(data); ok {
 		return wire.Piece{}, r.peer.FromSaid(0, said)
+	}
+	if !whole && !r.stream { // its last event would be taken for the answer
+		return wire.Piece{}, r.peer.Garbage(tool.Textf("a stream that nobody asked for"))
 	}
 	for _, ch := range c.Choices {
 		if ch.FinishReason != "" {
@@ -127,7 +131,9 @@ func (r *passedReply) Take(data []byte, _ bool) (wire.Piece, error) {
 			return p, nil
 		}
 	}
-	p.Raw = bytes.Clone(data)
+	if p.Raw = bytes.Clone(data); whole && r.stream {
+		p.Raw = asChunk(p.Raw)
+	}
 	return p, nil
 }
 

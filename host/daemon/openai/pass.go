@@ -112,7 +112,8 @@ func (p *passing) named(data json.RawMessage) json.RawMessage {
 
 // finish ends the answer. It returns an error only if nothing is written yet. An answer that
 // broke off breaks the connection, so that the client sees that it is not whole and asks
-// again; what asking again does not help is said in the stream.
+// again, also where the server's words broke off; what asking again does not help is said in
+// the stream.
 func (p *passing) finish(a ownloop.Ask, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +128,7 @@ func (p *passing) finish(a ownloop.Ask, err error) error {
 		p.s.Data("[DONE]")
 	case p.s == nil:
 		return problem
-	case !p.begun && problem.Status == http.StatusBadRequest:
+	case problem.Status == http.StatusBadRequest && !(p.begun && agent.IsModelCode(err, agent.ModelGarbage)):
 		p.s.End()
 		p.s.Data(ErrorOf(problem.In(a.Locale)))
 	default:
