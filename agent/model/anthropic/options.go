@@ -65,12 +65,17 @@ func number(n int) json.RawMessage {
 	return raw
 }
 
-// temper keeps the temperature to what Anthropic takes.
-func (t *translation) temper() {
+// thinks reports whether the model is asked to think.
+func (t *translation) thinks() bool {
 	var mode struct {
 		Type string `json:"type"`
 	}
-	if raw := t.options["thinking"]; json.Unmarshal(raw, &mode) == nil && mode.Type != "" && mode.Type != "disabled" {
+	return json.Unmarshal(t.options["thinking"], &mode) == nil && mode.Type != "" && mode.Type != "disabled"
+}
+
+// temper keeps the temperature to what Anthropic takes.
+func (t *translation) temper() {
+	if t.thinks() {
 		for _, name := range []string{"temperature", "top_p", "top_k"} {
 			if t.options.Take(name) != nil {
 				t.notes.Add(tool.Textf("%s was left out, because Anthropic does not take it from a model that thinks", name))

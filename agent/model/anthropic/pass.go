@@ -111,9 +111,11 @@ func (q *passing) body() json.RawMessage {
 	if len(q.tools) > 0 {
 		o.Raw("tools", chatform.List(q.tools))
 	}
-	messages := make([]*chatform.Object, len(q.messages))
-	for i, m := range q.messages {
-		messages[i] = new(chatform.Object).Set("role", m.role).Raw("content", chatform.List(m.blocks))
+	var messages []*chatform.Object
+	for _, m := range q.messages {
+		if blocks := q.content(m); len(blocks) > 0 {
+			messages = append(messages, new(chatform.Object).Set("role", m.role).Raw("content", chatform.List(blocks)))
+		}
 	}
 	return o.Raw("messages", chatform.List(messages)).Raw("stream", json.RawMessage("true")).Bytes()
 }

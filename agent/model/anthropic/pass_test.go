@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/internal/modeltest"
+	"github.com/weirhost/weir/agent/passthrough"
 )
 
 // golden compares a text with a file of testdata, or writes it.
@@ -187,7 +188,7 @@ func TestPassedFailures(t *testing.T) {
 func TestPassedThoughtsGoBackSigned(t *testing.T) {
 	var got []byte
 	m := serve(t, hear(&got, streamed([]string{start}, thinks(0, "I need ls.\n", "sig-1"), calls(1, "toolu_1", "bash", `{}`), []string{end("tool_use"), stop})))
-	next := `{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":null,"reasoning_content":"I need ls.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"toolu_1","content":"x"}]}`
+	next := `{"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":null,"reasoning_content":"I need ls.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","tool_call_id":"toolu_1","content":"x"}]}`
 	p, err := modeltest.Pass(t.Context(), m, next)
 	if err != nil || len(p.Changed) != 1 || bytes.Contains(got, []byte("I need")) {
 		t.Fatal(err, p.Changed, string(got))
@@ -197,6 +198,29 @@ func TestPassedThoughtsGoBackSigned(t *testing.T) {
 	if err != nil || len(p.Changed) != 0 || !bytes.Contains(got, []byte(want)) {
 		t.Error(err, p.Changed, string(got))
 	}
+	// A model that is not to think takes no thoughts.
+	p, err = modeltest.Pass(t.Context(), m, strings.Replace(next, "adaptive", "disabled", 1))
+	if err != nil || len(p.Changed) != 1 || bytes.Contains(got, []byte("sig-1")) {
+		t.Error(err, p.Changed, string(got))
+	}
+}
+
+// A client that leaves ends the request.
+func TestPassedClientLeaves(t *testing.T) {
+	gone := make(chan struct{})
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		modeltest.SSE(streamed([]string{start}, says(0, "Hi")))(w, r)
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(gone)
+	})
+	for c, err := range m.Pass(t.Context(), passthrough.Request{Body: json.RawMessage(`{"messages":[{"role":"user","content":"hello"}],"stream":true}`)}) {
+		if err != nil || !bytes.Contains(c.Data, []byte("Hi")) {
+			t.Error(err, string(c.Data))
+		}
+		break
+	}
+	<-gone
 }
 
 // Where the thoughts of before are not known, the model goes on without thinking.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/agent/model/internal/chatform"
@@ -19,6 +20,7 @@ type translation struct {
 	options       chatform.Members // all but what is below, by Anthropic's names
 	system, tools []*chatform.Object
 	messages      []passedMessage
+	thoughts      map[*chatform.Object]bool // blocks that are sent to a model that thinks only
 	notes         chatform.Notes
 	marked        bool            // the client marks what is to be cached
 	fault         *chatform.Fault // the first
@@ -35,11 +37,11 @@ func (t *translation) read(r *chatform.Request) {
 	for _, d := range r.Tools {
 		t.tools = append(t.tools, t.tool(d))
 	}
+	t.options, t.thoughts = chatform.Members{}, map[*chatform.Object]bool{}
+	t.setOptions(r)
 	for _, c := range r.Messages {
 		t.message(c)
 	}
-	t.options = chatform.Members{}
-	t.setOptions(r)
 	if t.notes.Left("", r.More.Names()...); !t.marked {
 		t.mark()
 	}
@@ -123,15 +125,7 @@ func (t *translation) add(role string, result bool, blocks ...*chatform.Object) 
 }
 
 func (t *translation) message(c chatform.Message) {
-	var blocks []*chatform.Object
-	if c.Role == "assistant" && c.Reasoning != "" {
-		blocks = t.m.thoughts.of(c.Reasoning)
-		if blocks == nil {
-			t.notes.Add(tool.Textf("reasoning_content was left out where it is not known as this model's own: Anthropic takes thoughts with their signature only"))
-		}
-	} else if c.Reasoning != "" {
-		t.notes.Left("messages[].", "reasoning_content")
-	}
+	blocks := t.thoughtOf(c)
 	for _, p := range c.Parts {
 		if b := t.block(p); b != nil {
 			blocks = append(blocks, b)
@@ -160,6 +154,32 @@ func (t *translation) message(c chatform.Message) {
 		t.notes.Add(tool.Textf("a system message after the first messages was sent as a text of the user, at its place"))
 		t.add("user", false, blocks...)
 	}
+}
+
+// thoughtOf returns the thought of a message as the model signed it. Anthropic takes no other,
+// and none from a client that lets the model not think.
+func (t *translation) thoughtOf(c chatform.Message) (blocks []*chatform.Object) {
+	switch {
+	case c.Reasoning == "":
+	case c.Role != "assistant" || !t.thinks():
+		t.notes.Left("messages[].", "reasoning_content")
+	default:
+		if blocks = t.m.thoughts.of(c.Reasoning); blocks == nil {
+			t.notes.Add(tool.Textf("reasoning_content was left out where it is not known as this model's own: Anthropic takes thoughts with their signature only"))
+		}
+	}
+	for _, b := range blocks {
+		t.thoughts[b] = true
+	}
+	return blocks
+}
+
+// content returns the blocks of a message as they are sent.
+func (t *translation) content(m passedMessage) []*chatform.Object {
+	if t.thinks() {
+		return m.blocks
+	}
+	return slices.DeleteFunc(slices.Clone(m.blocks), func(b *chatform.Object) bool { return t.thoughts[b] })
 }
 
 func (t *translation) call(c chatform.Call) *chatform.Object {
