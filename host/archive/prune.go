@@ -208,6 +208,11 @@ func (s *SQLite) Maintain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.also != nil {
+		if err := s.also(ctx); err != nil {
+			return err
+		}
+	}
 	if over := r.KeptBytes - s.cfg().maxPlainBytes(); over > 0 {
 		if err := s.compact(ctx, s.now().Add(-minCompressAge), int(over)); err != nil {
 			return err

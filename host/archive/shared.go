@@ -17,6 +17,19 @@ func (s *SQLite) DB() *sqlite.DB { return s.db }
 // Now returns the time by the clock of the archive.
 func (s *SQLite) Now() time.Time { return s.now() }
 
+// Also has Maintain call f too. It must be called before Run.
+func (s *SQLite) Also(f func(context.Context) error) { s.also = f }
+
+// Retention returns how long texts are kept, and how many bytes of them one principal can have
+// at most. 0: there is no bound.
+func (s *SQLite) Retention() (age time.Duration, bytes int64) {
+	c := s.cfg()
+	if bytes = max(c.MaxBytes, 0); c.MaxBytesPerPrincipal > 0 && (bytes == 0 || c.MaxBytesPerPrincipal < bytes) {
+		bytes = c.MaxBytesPerPrincipal
+	}
+	return max(c.MaxAge, 0), bytes
+}
+
 // Size is the number of results and the bytes of their texts on disk. A text that several
 // results have counts once, and not at all in the size of a deletion that leaves one of
 // them.

@@ -123,6 +123,7 @@ type SQLite struct {
 	now     func() time.Time
 	buffers bufferPool
 	greps   exprcost.Queue
+	also    func(context.Context) error // of Maintain; nil: nothing
 
 	insertRow, insertText, textID, identicalTo, renew, setDescription, drop, countLoad *sqlite.Statement
 	get, findIdentical                                                                 *sql.Stmt

@@ -23,13 +23,19 @@ type Conversation struct {
 	Created   time.Time
 	Updated   time.Time
 	Messages  int
+	// Passed says that the messages are those of a client with a loop of its own; see Passed.
+	// Client is its name, Label what it calls the conversation; empty: unknown.
+	Passed        bool
+	Client, Label string
 }
 
 // DefaultConversations is the number of conversations that a list has by default.
 const DefaultConversations = 100
 
 const conversationColumns = `id, principal, title, profile, created_at, updated_at,
-	(SELECT count(*) FROM messages WHERE conversation_id = conversations.id)`
+	(SELECT count(*) FROM messages WHERE conversation_id = conversations.id),
+	(SELECT client FROM passed_branches WHERE conversation_id = conversations.id),
+	(SELECT label FROM passed_branches WHERE conversation_id = conversations.id)`
 
 // EnsureConversation returns the conversation with c's ID and creates it if it does
 // not exist. An empty ID creates one with a new id. An existing conversation keeps its
@@ -80,7 +86,7 @@ func (s *Store) Conversation(ctx context.Context, sc archive.Scope) (Conversatio
 // 0: DefaultConversations; negative: all.
 func (s *Store) Conversations(ctx context.Context, principal string, limit int) ([]Conversation, error) {
 	limit = cmp.Or(limit, DefaultConversations)
-	return s.conversations(ctx, "listing conversations", `principal = ?
+	return s.conversations(ctx, "listing conversations", `principal = ? AND hidden = 0
 		ORDER BY updated_at DESC, created_at DESC, id LIMIT ?`, principal, sqlite.Limit(limit))
 }
 
@@ -107,35 +113,21 @@ type Deleted struct {
 // DeleteConversation deletes a conversation with its messages, calls, turns, traces,
 // scripts and results, and leaves nothing of them in the file. A principal that has nothing
 // under the id receives ErrNotFound. Results that other conversations of the principal
-// may read (archive.Config.UserScope) are deleted too. The usage for quotas stays.
+// may read (archive.Config.UserScope) are deleted too. The usage for quotas stays. With one whose
+// client has a loop of its own go all hidden branches of the principal: they may have its text,
+// and a client that goes on sends everything again.
 func (s *Store) DeleteConversation(ctx context.Context, sc archive.Scope) (Deleted, error) {
 	var out Deleted
 	found := 0
-	err := s.db.Transact(ctx, func(tx *sql.Tx) error {
-		own := []any{sc.Conversation, sc.Principal}
-		if err := tx.QueryRowContext(ctx, `SELECT
-			(SELECT count(*) FROM conversations WHERE id = ?1 AND principal = ?2),
-			(SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE c.id = ?1 AND c.principal = ?2),
-			(SELECT count(*) FROM tool_calls WHERE conversation_id = ?1 AND principal = ?2)`, own...).
-			Scan(&found, &out.Messages, &out.Calls); err != nil {
+	err := s.db.Transact(ctx, func(tx *sql.Tx) (err error) {
+		passed, err := s.isPassed(ctx, tx, sc)
+		if err == nil {
+			out, found, err = s.deleteIn(ctx, tx, sc)
+		}
+		if err != nil || !passed {
 			return err
 		}
-		// Messages, turns, traces and fingerprints are deleted with their conversation.
-		for _, stmt := range []string{
-			"DELETE FROM conversations WHERE id = ? AND principal = ?",
-			"DELETE FROM tool_calls WHERE conversation_id = ? AND principal = ?",
-			"DELETE FROM scripts WHERE conversation_id = ? AND principal = ?",
-		} {
-			if _, err := tx.ExecContext(ctx, stmt, own...); err != nil {
-				return err
-			}
-		}
-		if err := s.deleteApprovals(ctx, tx, sc); err != nil {
-			return err
-		}
-		size, err := s.results.DeleteConversationIn(ctx, tx, sc)
-		out.Archives, out.ArchiveBytes = size.Results, size.Bytes
-		return err
+		return s.deleteHiddenIn(ctx, tx, sc.Principal)
 	})
 	switch {
 	case err != nil:
@@ -146,10 +138,36 @@ func (s *Store) DeleteConversation(ctx context.Context, sc archive.Scope) (Delet
 	return out, s.db.Reclaim(ctx, true)
 }
 
+// deleteIn deletes a conversation within a transaction. found is 0 if there is none of that id.
+func (s *Store) deleteIn(ctx context.Context, tx *sql.Tx, sc archive.Scope) (out Deleted, found int, err error) {
+	own := []any{sc.Conversation, sc.Principal}
+	if err := tx.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM conversations WHERE id = ?1 AND principal = ?2),
+		(SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE c.id = ?1 AND c.principal = ?2),
+		(SELECT count(*) FROM tool_calls WHERE conversation_id = ?1 AND principal = ?2)`, own...).
+		Scan(&found, &out.Messages, &out.Calls); err != nil {
+		return out, found, err
+	}
+	// Messages, turns, traces, fingerprints and branches are deleted with their conversation.
+	for _, table := range []string{"conversations WHERE id", "tool_calls WHERE conversation_id", "scripts WHERE conversation_id", "passed_notes WHERE conversation_id"} {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" = ? AND principal = ?", own...); err != nil {
+			return out, found, err
+		}
+	}
+	if err := s.deleteApprovals(ctx, tx, sc); err != nil {
+		return out, found, err
+	}
+	size, err := s.results.DeleteConversationIn(ctx, tx, sc)
+	out.Archives, out.ArchiveBytes = size.Results, size.Bytes
+	return out, found, err
+}
+
 func scanConversation(row sqlite.Row) (Conversation, error) {
 	var c Conversation
 	var created, updated sql.NullInt64
-	err := row.Scan(&c.ID, &c.Principal, &c.Title, &c.Profile, &created, &updated, &c.Messages)
+	var client, label sql.NullString
+	err := row.Scan(&c.ID, &c.Principal, &c.Title, &c.Profile, &created, &updated, &c.Messages, &client, &label)
+	c.Passed, c.Client, c.Label = client.Valid, client.String, label.String
 	c.Created, c.Updated = sqlite.Time(created), sqlite.Time(updated)
 	return c, err
 }

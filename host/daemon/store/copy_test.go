@@ -53,6 +53,12 @@ func TestCopy(t *testing.T) {
 	if _, err := s.db.ExecContext(t.Context(), "INSERT INTO turn_pieces (conversation_id, seq, body) VALUES (?, 1, '{}')", mine.Conversation); err != nil {
 		t.Fatal(err)
 	}
+	passed := history{setting: "agent"}.say("user: one\x00")
+	s.passed(t, "ann", passed, "1")
+	s.passed(t, "ann", passed.say("assistant: 1", "user: two"), "2")
+	if _, err := s.AddNotes(t.Context(), mine, "fold", map[string]string{"a": "1"}); err != nil {
+		t.Fatal(err)
+	}
 	text := func(s *fixture) string {
 		var b bytes.Buffer
 		if err := s.Export(t.Context(), mine, &b); err != nil {

@@ -24,8 +24,9 @@ type Message struct {
 	Created  time.Time
 }
 
-const messageColumns = `seq, turn, role, model, m.created_at, content, thinking, body
+const messageColumns = `seq, turn, role, model, m.created_at, coalesce(x.content, m.content), coalesce(x.thinking, m.thinking), m.body, x.body
 	FROM messages m JOIN conversations c ON c.id = m.conversation_id
+	LEFT JOIN passed_texts x ON m.digest <> '' AND x.principal = c.principal AND x.digest = m.digest
 	WHERE m.conversation_id = ? AND c.principal = ?`
 
 const messagesSQL = "SELECT " + messageColumns + " ORDER BY seq"
@@ -128,10 +129,13 @@ func (s *Store) EachMessage(ctx context.Context, sc archive.Scope, f func(Messag
 func scanMessage(row sqlite.Row) (Message, error) {
 	var m Message
 	var created sql.NullInt64
-	var body []byte
-	err := row.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body)
+	var body, passed []byte
+	err := row.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body, &passed)
 	m.Created = sqlite.Time(created)
-	if len(body) > 0 {
+	if len(passed) > 0 {
+		m.Body = passed
+		m.Body = passedBody(m, body)
+	} else if len(body) > 0 {
 		m.Body = body
 	}
 	return m, err

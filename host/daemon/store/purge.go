@@ -9,6 +9,7 @@ import (
 
 // An Inventory counts what the store and the archive hold of one principal.
 type Inventory struct {
+	// Conversations are those that lists have; Messages are of the hidden ones, too.
 	Conversations, Messages, Calls, Archives int
 	// ArchiveBytes is the number of bytes that the results use on disk.
 	ArchiveBytes int64
@@ -31,7 +32,7 @@ func (s *Store) Inventory(ctx context.Context, principal string) (Inventory, err
 // inventory counts everything but the results.
 func inventory(ctx context.Context, q sqlite.Querier, principal string) (out Inventory, err error) {
 	err = q.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM conversations WHERE principal = ?1),
+		(SELECT count(*) FROM conversations WHERE principal = ?1 AND hidden = 0),
 		(SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE c.principal = ?1),
 		(SELECT count(*) FROM tool_calls WHERE principal = ?1),
 		(SELECT count(*) FROM usage_days WHERE principal = ?1)`, principal).
@@ -47,8 +48,8 @@ func (s *Store) Purge(ctx context.Context, principal string) (Inventory, error) 
 		if out, err = inventory(ctx, tx, principal); err != nil {
 			return err
 		}
-		// Messages, turns, traces and fingerprints are deleted with their conversation.
-		for _, table := range []string{"conversations", "tool_calls", "usage_days", "usage_costs", "usage_recent", "usage_running", "approvals", "answers", "mcp_sessions", "mcp_mail", "sessions", "client_tokens", "scripts"} {
+		// Messages, turns, traces, fingerprints and branches are deleted with their conversation.
+		for _, table := range []string{"conversations", "tool_calls", "usage_days", "usage_costs", "usage_recent", "usage_running", "approvals", "answers", "mcp_sessions", "mcp_mail", "sessions", "client_tokens", "scripts", "passed_texts", "passed_notes"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE principal = ?", principal); err != nil {
 				return err
 			}

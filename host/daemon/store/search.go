@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -104,12 +105,14 @@ var errEnough = errors.New("the search has reached its limit")
 func (s *Store) eachMatch(ctx context.Context, principal string, words []string, f func(Hit, string) error) error {
 	cond, args := like("c.title "+s.db.Like(), words)
 	inText, textArgs := like("m.content "+s.db.Like(), words)
-	args = append(append(append([]any{}, textArgs...), principal), args...)
+	passed, _ := like("x.content "+s.db.Like(), words)
+	const same = "FROM passed_texts x WHERE x.principal = c.principal AND x.digest = m.digest"
+	args = slices.Concat(textArgs, textArgs, []any{principal}, args)
 	// A title comes before its messages, with number 0.
 	return s.db.Each(ctx, `SELECT c.id, c.title, c.profile, c.created_at, c.updated_at, coalesce(m.seq, 0), coalesce(m.turn, 0), coalesce(m.role, ''),
-		coalesce(m.created_at, c.created_at), coalesce(m.content, c.title)
-		FROM conversations c LEFT JOIN messages m ON m.conversation_id = c.id AND `+inText+`
-		WHERE c.principal = ? AND (m.seq IS NOT NULL OR `+cond+`) ORDER BY c.updated_at DESC, c.created_at DESC, c.id, m.seq`,
+		coalesce(m.created_at, c.created_at), CASE WHEN m.digest <> '' THEN coalesce((SELECT x.content `+same+`), '') ELSE coalesce(m.content, c.title) END
+		FROM conversations c LEFT JOIN messages m ON m.conversation_id = c.id AND (`+inText+` OR m.digest <> '' AND EXISTS (SELECT 1 `+same+" AND "+passed+`))
+		WHERE c.principal = ? AND c.hidden = 0 AND (m.seq IS NOT NULL OR `+cond+`) ORDER BY c.updated_at DESC, c.created_at DESC, c.id, m.seq`,
 		args, func(row sqlite.Row) error {
 			var h Hit
 			var role, text string

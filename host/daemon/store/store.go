@@ -45,6 +45,7 @@ type Store struct {
 	deleteFingerprints, insertFingerprint                     *sqlite.Statement
 	messages                                                  *sql.Stmt
 	runs                                                      runStatements
+	passed                                                    passedStatements
 
 	traces    atomic.Int64  // that were stored
 	approvals signal.Signal // of changes of their table, where it is shared
@@ -64,6 +65,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 			return nil, err
 		}
 	}
+	a.Also(s.PrunePassed)
 	err := s.db.PrepareAll(ctx, map[**sqlite.Statement]string{
 		&s.insertConversation: `INSERT INTO conversations (id, principal, title, profile, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -99,6 +101,9 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 	}
 	if err == nil {
 		err = s.prepareRuns(ctx)
+	}
+	if err == nil {
+		err = s.preparePassed(ctx)
 	}
 	return s, sqlite.Wrap(ctx, "opening the conversations", err)
 }

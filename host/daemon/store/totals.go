@@ -72,7 +72,7 @@ func parseCursor(text string) (cursor, error) {
 func (s *Store) Page(ctx context.Context, principal string, o PageOptions) (list []Totals, next string, err error) {
 	const doing = "listing conversations"
 	limit := cmp.Or(o.Limit, DefaultConversations)
-	where, args := "principal = ?", []any{principal}
+	where, args := "principal = ? AND hidden = 0", []any{principal}
 	if o.ID != "" {
 		where += " AND (substr(id, 1, length(?)) = ? OR substr(id, length(id) + 1 - length(?)) = ?)"
 		args = append(args, o.ID, o.ID, o.ID, o.ID)

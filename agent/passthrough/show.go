@@ -1,0 +1,110 @@
+package passthrough
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// Text returns the text of a message. What is no text is a note in its place: "[image/png,
+// 1234 bytes]".
+func Text(message json.RawMessage) string { return strings.Join(Texts(message), "\n\n") }
+
+// Texts returns the parts of a message's text.
+func Texts(message json.RawMessage) []string {
+	var m struct {
+		Content json.RawMessage `json:"content"`
+		Refusal string          `json:"refusal"`
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		if text += m.Refusal; text == "" {
+			return nil
+		}
+		return []string{text}
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return nil
+	}
+	var out []string
+	for _, p := range parts {
+		out = append(out, part(p))
+	}
+	if m.Refusal != "" {
+		out = append(out, m.Refusal)
+	}
+	return out
+}
+
+func part(raw json.RawMessage) string {
+	var p struct {
+		Type    string  `json:"type"`
+		Text    *string `json:"text"`
+		Refusal *string `json:"refusal"`
+		Image   struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if json.Unmarshal(raw, &p) != nil {
+		return fmt.Sprintf("[%d bytes]", len(raw))
+	}
+	kind, data, ok := strings.Cut(strings.TrimPrefix(p.Image.URL, "data:"), ";base64,")
+	switch {
+	case p.Text != nil:
+		return *p.Text
+	case p.Refusal != nil:
+		return *p.Refusal
+	case ok && strings.HasPrefix(p.Image.URL, "data:"):
+		return fmt.Sprintf("[%s, %d bytes]", kind, base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(data, "="))))
+	case p.Image.URL != "":
+		return "[" + p.Image.URL + "]"
+	}
+	return fmt.Sprintf("[%s, %d bytes]", cmp.Or(p.Type, "?"), len(raw))
+}
+
+// Stored returns a message in the form in which weir stores its own. toolOf returns the name of
+// the tool that a call, by its id, is of.
+func (m Message) Stored(toolOf func(id string) string) agent.Message {
+	text := Text(m.Raw)
+	var more struct {
+		CallID    string `json:"tool_call_id"`
+		Reasoning string `json:"reasoning_content"`
+		Thinking  string `json:"reasoning"`
+	}
+	_ = json.Unmarshal(m.Raw, &more) // what cannot be read is not shown
+	switch m.Role {
+	case "assistant":
+		out := agent.Message{Role: agent.RoleAssistant, Text: text, Reasoning: cmp.Or(more.Reasoning, more.Thinking), Native: true}
+		for _, c := range m.Calls {
+			out.Calls = append(out.Calls, tool.Call{ID: c.ID, Tool: c.Function.Name, Args: argsOf(c.Function.Arguments)})
+		}
+		return out
+	case "tool":
+		return agent.Message{Role: agent.RoleResults, Results: []agent.ResultEntry{{CallID: more.CallID, Tool: toolOf(more.CallID), Text: text, Chars: utf8.RuneCountInString(text)}}}
+	case "system", "developer":
+		return agent.Message{Role: agent.RoleNote, Text: text}
+	}
+	return agent.Message{Role: agent.RoleUser, Text: text}
+}
+
+// argsOf returns arguments as JSON: a string of them if they are not JSON.
+func argsOf(args string) json.RawMessage {
+	if strings.TrimSpace(args) == "" {
+		return json.RawMessage("{}")
+	}
+	if json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	quoted, _ := json.Marshal(args) // a string always marshals
+	return quoted
+}
