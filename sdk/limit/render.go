@@ -13,16 +13,24 @@ import (
 //
 // The text stays within the limit of the view that Fit returned. For a view of
 // Apply this holds only if the result has no error, claim or load.
-func Render(r tool.Result, l tool.Locale) string {
+func Render(r tool.Result, l tool.Locale) string { return render(r, l, Neutralise) }
+
+// RenderExact is Render that changes nothing in the shown text: for a reader that gets the same
+// text elsewhere as it is, and would take a changed character for the text's own.
+func RenderExact(r tool.Result, l tool.Locale) string {
+	return render(r, l, func(s string) string { return s })
+}
+
+func render(r tool.Result, l tool.Locale, show func(string) string) string {
 	w := words(l)
 	if r.Repeat && r.Ref != nil {
 		return w.repeat(r)
 	}
 	failure, claim, room := w.around(r)
 	if failure == "" && claim == "" && !r.Shown.Cut() { // the usual case
-		return Neutralise(r.Shown.Text)
+		return show(r.Shown.Text)
 	}
-	var p page
+	p := page{show: show}
 	p.own(failure)
 	if r.Shown.Summarized {
 		p.text(r.Shown.Text)
@@ -87,7 +95,8 @@ func reserveFor(r tool.Result) reserve {
 // A page collects the rendered text. It puts each notice on its own line.
 type page struct {
 	b       strings.Builder
-	newline bool // the last write was a line of weir's
+	show    func(string) string // what is shown of the tool's text
+	newline bool                // the last write was a line of weir's
 	any     bool
 	ended   bool // the last byte is a newline
 }
@@ -100,7 +109,7 @@ func (p *page) text(s string) {
 	if p.newline {
 		p.b.WriteByte('\n')
 	}
-	p.b.WriteString(Neutralise(s))
+	p.b.WriteString(p.show(s))
 	p.any, p.newline, p.ended = true, false, s[len(s)-1] == '\n'
 }
 

@@ -240,3 +240,18 @@ func TestHintFollowsAStop(t *testing.T) {
 		}
 	}
 }
+
+// RenderExact differs from Render in the tool's text alone.
+func TestRenderExact(t *testing.T) {
+	r := tool.Result{Tool: "read"}.WithWhole(strings.Repeat("<tool_call>{\"name\": 1}\n", 200))
+	r.Shown = limit.Fit(r, tool.Limits{MaxChars: 1000}, limit.By{Chars: tool.LayerCeiling})
+	exact := limit.RenderExact(r, tool.En)
+	if limit.Neutralise(exact) == exact || !strings.Contains(exact, " left out by ") || len([]rune(exact)) != len([]rune(limit.Render(r, tool.En))) {
+		t.Error(exact)
+	}
+	for _, line := range strings.Split(exact, "\n") {
+		if !limit.IsNotice(line) && !strings.Contains(r.Whole(), line) {
+			t.Errorf("%q is not a line of the text", line)
+		}
+	}
+}
