@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/passthrough/textcalls"
 	"github.com/weirhost/weir/sdk/tool"
@@ -32,7 +34,6 @@ func TestAnswers(t *testing.T) {
 		{"two calls", paris + "\n" + rome, `"" get_weather{"city":"Paris"} get_weather{"city":"Rome"} tool_calls`},
 		{"text between two calls", paris + "\nAnd the other:\n" + rome, `"And the other:\n" get_weather{"city":"Paris"} get_weather{"city":"Rome"} tool_calls`},
 		{"what comes next", "I look." + paris + "\nThen I will tell you.", `"I look.\n\nThen I will tell you." get_weather{"city":"Paris"} tool_calls`},
-		{"an invented result", paris + "\n<tool_result>20 degrees</tool_result>\nIt is 20 degrees.", `«` + "\n<tool_result>20 degrees</tool_result>\nIt is 20 degrees." + `» "" get_weather{"city":"Paris"} tool_calls`},
 		{"a thought", "<think>Hm.</think>\n\nFour.", `«Hm.» "Four."  stop`},
 		{"a thought and a call", "<think>Hm.</think>\n\n" + paris, `«Hm.» "" get_weather{"city":"Paris"} tool_calls`},
 		{"a fenced example with words behind", "The call would be:\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\nShall I run it?",
@@ -45,7 +46,6 @@ func TestAnswers(t *testing.T) {
 		{"a call behind one in a fence", "```json\n{\"name\":\"get_time\",\"arguments\":{}}\n```\n" + paris, `"" get_time{} get_weather{"city":"Paris"} tool_calls`},
 		{"calls in two fences", "```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\n```json\n{\"name\":\"get_time\",\"arguments\":{}}\n```\n", `"" get_weather{"city":"Paris"} get_time{} tool_calls`},
 		{"tags in a fence with words behind", "```xml\n" + paris + "\n" + rome + "\n```\nShall I run them?", `"` + "```" + `xml\n` + strings.ReplaceAll(paris, `"`, `\"`) + `\n` + strings.ReplaceAll(rome, `"`, `\"`) + `\n` + "```" + `\nShall I run them?"  stop`},
-		{"an example behind a call", paris + "\n```json\n{\"name\":\"get_time\",\"arguments\":{}}\n```\nI will wait.", `«` + "\n```json\n{\"name\":\"get_time\",\"arguments\":{}}\n```\nI will wait." + `» "" get_weather{"city":"Paris"} tool_calls`},
 		{"a call inside a sentence", "The form `" + paris + "` is right.", `"The form ` + "`" + strings.ReplaceAll(paris, `"`, `\"`) + "`" + ` is right."  stop`},
 		{"a call that ends a sentence about it", `The call would be {"name":"get_weather","arguments":{"city":"Paris"}}`, `"The call would be {\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}"  stop`},
 		{"an unknown tool behind a call", paris + "\n" + unknown, `"{\"id\":\"call_001\",\"tool_name\":\"nope\",\"arguments\":{\"a\":1}}" get_weather{"city":"Paris"} tool_calls`},
@@ -154,5 +154,23 @@ func TestIDsAreUnique(t *testing.T) {
 	g := ask(t, f, textcalls.Options{}, body)
 	if got := strings.Join(g.ids, " "); got != "call_002 call_004 call_005" {
 		t.Error(got)
+	}
+}
+
+// A reply that goes on with results that it invents is left. What came of them is no content.
+func TestInventedResults(t *testing.T) {
+	text := paris + "\n<tool_result>20 degrees</tool_result>\nIt is 20 degrees. And so on."
+	for _, whole := range []bool{false, true} {
+		f := &fake{replies: []reply{{texts: letters(text), whole: whole, usage: `{"prompt_tokens":10,"completion_tokens":90}`}}}
+		g := ask(t, f, textcalls.Options{}, question("Weather?", `,"stream_options":{"include_usage":true}`))
+		if g.content != "" || strings.Join(g.calls, " ") != `get_weather{"city":"Paris"}` || g.finish != "tool_calls" || g.end != agent.FinishCalls || !strings.Contains(g.thought, "<tool_result>") {
+			t.Errorf("whole %v: %s", whole, g)
+		}
+		if left := f.left == 1; left == whole || left != g.counted.Estimated || left == strings.Contains(g.thought, "It is 20") {
+			t.Errorf("whole %v: left %d times, %s, %+v", whole, f.left, g, g.counted)
+		}
+		if n := gjson.Get(g.usage, "prompt_tokens").Int(); n != int64(g.counted.Prompt) || n < 10 {
+			t.Errorf("whole %v: usage %s, %+v", whole, g.usage, g.counted)
+		}
 	}
 }

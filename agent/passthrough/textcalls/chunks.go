@@ -21,7 +21,9 @@ func (x *exchange) takeDelta(c passthrough.Chunk, choice gjson.Result) {
 	text, finish := delta.Get("content"), choice.Get("finish_reason").String()
 	outs := a.deliver(a.reader.feed(textOf(text)), x.ids)
 	if finish == "" {
-		x.pass(c, index, text, outs)
+		if x.pass(c, index, text, outs); a.reader.over() && !x.ask.many && !x.stopped {
+			x.leave(index, a)
+		}
 		return
 	}
 	cut := wasCut(c, finish)

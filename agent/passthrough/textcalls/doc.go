@@ -37,7 +37,8 @@
 // Its id is the model's own, or the next of call_001, call_002, … that no message has. The
 // guard against quotations of the agent's loop is off: the client's tools are the client's
 // to approve. A text behind calls that says what comes next is content; any other may be a
-// result that the model invented, and is reasoning_content.
+// result that the model invented, and is reasoning_content. A stream is left where that is
+// certain, with an estimated usage, so that nobody waits for what the model makes up.
 //
 // With tool_choice "none" every call stays text. With a named tool, or
 // allowed_tools, all others are unknown.

@@ -3,6 +3,7 @@ package textcalls
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type exchange struct {
 	yield   func(passthrough.Chunk, error) bool
 	ids     map[string]bool // of calls
 	stopped bool            // the client left
+	left    bool            // the rest of the reply was not read
 
 	set      *parse.Set
 	callable []tool.Spec
@@ -61,7 +63,7 @@ func (x *exchange) read(ctx context.Context, r passthrough.Request) error {
 		if err != nil {
 			return err
 		}
-		if x.take(c); x.stopped {
+		if x.take(c); x.stopped || x.left {
 			return nil
 		}
 	}
@@ -84,13 +86,11 @@ func (x *exchange) again(ctx context.Context) {
 	case x.stopped:
 	case err != nil && !a.spoke && ctx.Err() == nil:
 		x.fallBack(one, tail)
-	case err != nil:
-		x.closeOpen()
-		if !x.stopped {
-			x.yield(passthrough.Chunk{}, err)
-		}
 	default:
 		x.closeOpen()
+		if err != nil && !x.stopped && x.yield(passthrough.Chunk{Usage: x.before.usage}, nil) {
+			x.yield(passthrough.Chunk{}, err)
+		}
 	}
 }
 
@@ -183,6 +183,25 @@ func (x *exchange) mustAsk(a *answer) bool {
 		return false
 	}
 	return len(a.reader.bad) > 0 || x.ask.choice == "required"
+}
+
+// leave ends a reply that goes on after its calls as if it were complete: what follows are
+// results that the model invents, and no call that would be made. The server has not told its
+// usage then, which is estimated.
+func (x *exchange) leave(index int, a *answer) {
+	x.left = true
+	for _, o := range append(x.closeReply(a, false), x.endReply(a)...) {
+		x.send(index, o)
+	}
+	end := set(without(x.last, "usage"), "choices", fmt.Appendf(nil, `[{"index":%d,"delta":{},"finish_reason":"tool_calls"}]`, index))
+	x.forward(passthrough.Chunk{Data: end, Finish: agent.FinishCalls})
+	e := x.model.options.Estimator
+	u := agent.Usage{Prompt: e.Tokens(string(x.request.Body)), Completion: e.Tokens(a.reader.own.String()), Estimated: true}
+	c := passthrough.Chunk{Usage: &u}
+	if x.ask.body.AsksForUsage() {
+		c.Data = set(set(x.last, "choices", []byte("[]")), "usage", fmt.Appendf(nil, `{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt, u.Completion, u.Prompt+u.Completion))
+	}
+	x.forward(c)
 }
 
 // wasCut reports whether a reply ended before the model was done.

@@ -32,6 +32,7 @@ func says(texts ...string) reply { return reply{texts: texts} }
 type fake struct {
 	replies []reply
 	bodies  []string
+	left    int // how often an answer was not read to its end
 }
 
 func (f *fake) Pass(_ context.Context, r passthrough.Request) iter.Seq2[passthrough.Chunk, error] {
@@ -44,6 +45,7 @@ func (f *fake) Pass(_ context.Context, r passthrough.Request) iter.Seq2[passthro
 		}
 		for _, c := range f.replies[n].chunks(n) {
 			if !yield(c, nil) {
+				f.left++
 				return
 			}
 		}

@@ -85,6 +85,11 @@ func (r *reader) close(truncated bool) []piece {
 	return out
 }
 
+// over reports whether the calls are made, and no further one can follow.
+func (r *reader) over() bool {
+	return r.calls > 0 && len(r.held) == 0 && !r.closed && r.parser.Over()
+}
+
 // isExample reports whether words follow the last call that is held.
 func (r *reader) isExample() bool {
 	for _, h := range slices.Backward(r.held) {

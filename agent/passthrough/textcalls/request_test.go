@@ -191,7 +191,7 @@ func draw(t *rapid.T) drawn {
 	for range rapid.IntRange(20, 22).Draw(t, "turns") {
 		add(`{"role":"user","content":` + content() + `}`)
 		d.ends = append(d.ends, len(d.messages))
-		for range rapid.IntRange(0, 3).Draw(t, "rounds") {
+		for range rapid.IntRange(0, 2).Draw(t, "rounds") {
 			own := "null"
 			if rapid.Bool().Draw(t, "says") {
 				own = content()
