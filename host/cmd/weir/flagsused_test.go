@@ -31,6 +31,7 @@ var elsewhere = map[string]string{
 	"ask --wait":               "the end of TestEveryFlagWithADaemon",
 	"ask --think":              "the chat's tests: the demo model does not think",
 	"chat --think":             "the chat's tests: the demo model does not think",
+	"client revoke --id":       "TestScripts/install",
 	"chat --no-history":        "TestChatHistory: there is no terminal here",
 	"user remove --purge":      "TestUserRemove",
 	"scripts resume --allow":   "TestResume of package scriptcmd",

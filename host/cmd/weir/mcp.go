@@ -26,10 +26,10 @@ func mcpCmd(c *cli) *cobra.Command {
 		Long: "Speak the Model Context Protocol on standard input and output, until the input ends.\n" +
 			"A running daemon answers; where none runs, this command opens the data folder itself and\n" +
 			"further commands find it as they find a daemon. MCP over HTTP is at /mcp of the daemon.",
-		Example: "  weir mcp config --client claude-desktop --write",
+		Example: "  weir mcp install claude-desktop",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.mcp(cmd.Context()) },
 	}
-	cmd.AddCommand(mcpConfigCmd(c))
+	cmd.AddCommand(mcpConfigCmd(c), mcpInstallCmd(c), mcpUninstallCmd(c))
 	return cmd
 }
 
@@ -139,28 +139,32 @@ func mcpConfigCmd(c *cli) *cobra.Command {
 		names = append(names, m.Name)
 	}
 	cmd := &cobra.Command{
-		Use: "config --client NAME", Short: "Print or write an MCP client's configuration", Args: argCount(0, 0, "no arguments"),
-		Long: "Print what an MCP client needs to find weir, or write it into the client's own file.\n" +
+		Use: "config --client NAME", Short: "Print an MCP client's configuration", Args: argCount(0, 0, "no arguments"),
+		Long: "Print what an MCP client needs to find weir; `weir mcp install` writes it into the client's own file.\n" +
 			"Clients start weir from anywhere: the folder that the tools see as /workspace is the current one,\nunless --workspace names another.",
-		Example: "  weir mcp config --client claude-desktop\n  weir mcp config --client cursor --write\n  weir mcp config --client vscode --file .vscode/mcp.json --write",
+		Example: "  weir mcp config --client claude-desktop\n  weir mcp config --client vscode --http",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			i := slices.IndexFunc(mcpbridge.Clients(), func(m mcpbridge.Client) bool { return m.Name == client })
 			if i < 0 {
 				return usagef("", "--client takes one of: %s", strings.Join(names, ", "))
 			}
-			return c.configureClient(cmd.Context(), mcpbridge.Clients()[i], file, write, http)
+			if write {
+				return usagef("", "`weir mcp config` prints, and writes nothing").WithHint("`weir mcp install %s` writes it, and shows the change first", mcpbridge.Clients()[i].InstallName())
+			}
+			return c.configureClient(cmd.Context(), mcpbridge.Clients()[i], file, http)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&client, "client", "", c.helpf("the client: %s", strings.Join(names, ", ")))
 	f.StringVar(&file, "file", "", "the client's `FILE` (default: where the client looks)")
-	f.BoolVar(&write, "write", false, "write it into the client's file, which is kept beside it as it was")
+	f.BoolVar(&write, "write", false, "gone: weir mcp install writes")
+	_ = f.MarkHidden("write") // the flag is there
 	f.BoolVar(&http, "http", false, "let the client reach the daemon by HTTP; the client's file then contains its token")
 	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
-func (c *cli) configureClient(ctx context.Context, m mcpbridge.Client, file string, write, http bool) error {
+func (c *cli) configureClient(ctx context.Context, m mcpbridge.Client, file string, http bool) error {
 	p, err := c.findPaths()
 	if err != nil {
 		return err
@@ -181,11 +185,8 @@ func (c *cli) configureClient(ctx context.Context, m mcpbridge.Client, file stri
 	if file == "" {
 		file = m.File(dirs)
 	}
-	if !write {
-		c.printEntry(m, e, file)
-		return nil
-	}
-	return c.writeEntry(m, e, file)
+	c.printEntry(m, e, file)
+	return nil
 }
 
 // clientDirs returns the folders in which programs of this machine keep their
@@ -244,30 +245,6 @@ func (c *cli) printEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) {
 	if c.AsJSON(map[string]any{"client": m.Name, "file": file, "config": m.Document(e)}) {
 		return
 	}
-	c.errf("put this into %s, or let --write do it:\n", file)
+	c.errf("put this into %s, or let `weir mcp install %s` write it:\n", file, m.InstallName())
 	c.Print(m.Document(e))
-}
-
-// writeEntry merges the entry into the client's file.
-func (c *cli) writeEntry(m mcpbridge.Client, e mcpbridge.Entry, file string) error {
-	file, changed, backup, err := m.WriteEntry(e, file)
-	if err != nil {
-		return err
-	}
-	if !changed {
-		c.errf("%s says so already\n", file)
-		return nil
-	}
-	if c.JSON {
-		c.Print(map[string]any{"client": m.Name, "file": file, "backup": backup})
-	}
-	c.errf("%s is written\n", file)
-	if backup != "" {
-		c.errf("as it was: %s\n", backup)
-	}
-	if len(e.Headers) > 0 {
-		c.errf("it holds the daemon's token: do not hand it on, nor put it under version control\n")
-	}
-	c.Errf("next: %s\n", m.After)
-	return nil
 }

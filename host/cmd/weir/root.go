@@ -41,7 +41,7 @@ func newRoot(c *cli) *cobra.Command {
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens inside on stderr")
 	root.AddCommand(
 		serveCmd(c), openCmd(c), stopCmd(c), healthCmd(c), reloadCmd(c), askCmd(c), chatCmd(c), traceCmd(c), callCmd(c), scriptCmd(c), scriptsCmd(c), parseCmd(c), cutCmd(c),
-		toolCmd(c), pluginCmd(c), archiveCmd(c), conversationCmd(c), userCmd(c), modelCmd(c), mcpCmd(c),
+		toolCmd(c), pluginCmd(c), archiveCmd(c), conversationCmd(c), userCmd(c), clientCmd(c), modelCmd(c), mcpCmd(c),
 		approvalsCmd(c), configCmd(c), statsCmd(c), backupCmd(c), restoreCmd(c), storeCmd(c), doctorCmd(c), pathsCmd(c), versionCmd(c),
 	)
 	root.InitDefaultHelpFlag() // known before it is used: what follows it is no value of it

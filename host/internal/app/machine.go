@@ -70,7 +70,7 @@ func (a *App) MCPConfigs(withToken bool) (api.MCPConfigs, error) {
 	address := cmp.Or(strings.TrimPrefix(at.URL, "http://"), a.Settings.Server.Addr)
 	out := api.MCPConfigs{URL: "http://" + address + "/mcp", Clients: []api.MCPConfig{}}
 	for _, m := range mcpbridge.Clients() {
-		one := api.MCPConfig{Client: m.Name, Command: "weir mcp config --client " + m.Name + " --write", After: m.After, HTTP: json.RawMessage("null")}
+		one := api.MCPConfig{Client: m.Name, Command: "weir mcp install " + m.InstallName(), After: m.After, HTTP: json.RawMessage("null")}
 		if known {
 			one.File = m.File(dirs)
 		}

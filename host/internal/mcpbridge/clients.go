@@ -1,15 +1,9 @@
 package mcpbridge
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/weirhost/weir/host/internal/atomicfile"
-	"github.com/weirhost/weir/host/internal/jsonedit"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -24,6 +18,14 @@ type Client struct {
 	After tool.Text
 	// File returns the path of its configuration file.
 	File func(Dirs) string
+}
+
+// InstallName returns the name by which `weir mcp install` knows the client.
+func (m Client) InstallName() string {
+	if m.Name == "claude-code" { // the file of a user, in place of the one in a folder
+		return "claude"
+	}
+	return m.Name
 }
 
 // Dirs are the folders in which programs of one machine keep their configuration.
@@ -127,43 +129,4 @@ func (m Client) HTTPEntry(addr, token string) Entry {
 // Document returns the part of the client's file that contains the entry.
 func (m Client) Document(e Entry) map[string]map[string]Entry {
 	return map[string]map[string]Entry{m.Table: {ServerName: e}}
-}
-
-// WriteEntry merges the entry into the client's file. It returns the path of the
-// file with links resolved, whether it was changed, and the copy of the old file, ""
-// if there was none.
-func (m Client) WriteEntry(e Entry, file string) (path string, changed bool, backup string, err error) {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
-	old, err := os.ReadFile(file)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !missing {
-		return file, false, "", msg.Usagef("check its permissions", "%s cannot be read: %s", file, msg.Reason(err))
-	}
-	value, err := json.MarshalIndent(e, "", "  ")
-	if err != nil {
-		return file, false, "", err
-	}
-	text, err := jsonedit.Set(string(old), m.Table, ServerName, string(value))
-	if err != nil {
-		return file, false, "", msg.Usagef("", "%s is left as it is: %s", file, err).WithHint("correct it, or add this by hand: weir mcp config --client %s", m.Name)
-	}
-	if text == string(old) {
-		return file, false, "", nil
-	}
-	if !missing {
-		backup = file + "." + time.Now().Format("20060102T150405.000") + ".bak"
-		if err := os.WriteFile(backup, old, 0o600); err != nil {
-			return file, false, "", msg.Usagef("free some space or check the folder's permissions", "%s is left as it is, for it cannot be copied to %s: %s", file, backup, msg.Reason(err))
-		}
-	}
-	allowed := os.FileMode(0o777)
-	if len(e.Headers) > 0 {
-		allowed = 0o700 // the file then contains the token
-	}
-	if err := atomicfile.Replace(file, ".tools-*.json", allowed, []byte(text)); err != nil {
-		return file, false, backup, msg.Usagef("free some space or check the folder's permissions", "%s cannot be written: %s", file, msg.Reason(err))
-	}
-	return file, true, backup, nil
 }

@@ -4,6 +4,8 @@
 package tomlpos
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -395,6 +397,14 @@ func Fault(text string, pe toml.ParseError) (line, col int) {
 		return max(pe.Position.Line, 1), 1
 	}
 	return line, col
+}
+
+// Explain returns the message of an error of Decode with its place, if it has one.
+func Explain(err error) string {
+	if pe, ok := errors.AsType[toml.ParseError](err); ok {
+		return fmt.Sprintf("line %d, column %d: %s", pe.Position.Line, pe.Position.Col, Reason(pe))
+	}
+	return err.Error()
 }
 
 // Reason returns the message of an error of the TOML library, without Go's types and the
