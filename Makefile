@@ -277,6 +277,11 @@ bench-streams: ## 1,000 streams at once: time to the first event, memory, what s
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchloop ./loop
 	@bin/benchloop -streams 1000
 
+.PHONY: bench-pass
+bench-pass: build ## what weir adds to a request that it passes through, of 70 KB and of 1 MB (10 seconds, quiet machine)
+	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchpass ./pass
+	@bin/benchpass
+
 .PHONY: bench-results
 bench-results: build ## long results over MCP beside mark3labs/mcp-go and SQLite alone; polls; the first second (3 minutes, quiet machine, Go module proxy)
 	@$(GO) -C host/bench build -trimpath -o $(abspath bin)/benchresults ./results

@@ -146,6 +146,7 @@ var levels = map[string]int{
 	"host/bench/engine":              20,
 	"host/bench/loop":                20,
 	"host/bench/results":             20,
+	"host/bench/pass":                20,
 	"plugins":                        20,
 	"examples":                       21,
 	"host/internal/jsonedit":         2,
