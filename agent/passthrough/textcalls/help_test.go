@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/tidwall/gjson"
 
@@ -125,12 +124,12 @@ type got struct {
 }
 
 // ask sends a body through the wrapper, and reads the answer as a client does.
-func ask(t testing.TB, f *fake, o textcalls.Options, body string) got {
+func ask(t failer, f *fake, o textcalls.Options, body string) got {
 	t.Helper()
 	return read(t, textcalls.New(f, o).Pass(context.Background(), passthrough.Request{Body: json.RawMessage(body)}))
 }
 
-func read(t testing.TB, answer iter.Seq2[passthrough.Chunk, error]) got {
+func read(t failer, answer iter.Seq2[passthrough.Chunk, error]) got {
 	t.Helper()
 	var g got
 	roles, finished, ids := 0, 0, map[string]bool{}
@@ -216,4 +215,11 @@ func letters(s string) []string { return strings.Split(s, "") }
 func lastMessage(body string) gjson.Result {
 	all := gjson.Get(body, "messages").Array()
 	return all[len(all)-1]
+}
+
+// A failer is a test, of package testing or of rapid.
+type failer interface {
+	Helper()
+	Errorf(string, ...any)
+	Fatalf(string, ...any)
 }

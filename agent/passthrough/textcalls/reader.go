@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/parse"
 )
@@ -24,6 +25,7 @@ type reader struct {
 	closed  bool
 	own     strings.Builder   // the text as the model wrote it
 	at      int               // in own: the end of what the events so far are
+	loose   string            // the last text, if it was not found behind at
 	thought int               // bytes of thought in the text
 	calls   int               // that were returned
 	behind  strings.Builder   // the text behind the last of them
@@ -50,8 +52,17 @@ func (r *reader) feed(text string) []piece {
 	if r.parser == nil {
 		r.parser = r.set.Read(r.reading)
 	}
-	r.own.WriteString(text)
-	return r.take(r.parser.Feed(text))
+	// One character after the other: what is held back, and where, then does not depend on how
+	// the stream is cut, and hardly any event has text from both sides of a tag.
+	var out []piece
+	for from := 0; from < len(text); {
+		_, size := utf8.DecodeRuneInString(text[from:])
+		c := text[from : from+size]
+		r.own.WriteString(c)
+		out = append(out, r.take(r.parser.Feed(c))...)
+		from += size
+	}
+	return out
 }
 
 // close takes the end of the reply. truncated says that it was cut. Bad calls that are worth
@@ -173,6 +184,7 @@ func (r *reader) take(events []parse.Event) []piece {
 				out = append(out, p)
 			}
 		case parse.Call:
+			r.settle(e.Raw)
 			if r.isFenced(e.Raw, e.Format) {
 				r.hold(held{piece: piece{call: &e}, fenced: true}, e.Raw)
 				continue
@@ -198,7 +210,11 @@ func (r *reader) makeCall(c parse.Call) []piece {
 
 // takeBad takes a bad call. Behind a call it is text.
 func (r *reader) takeBad(m parse.Malformed) []piece {
+	r.settle(m.Raw)
 	if r.calls > 0 && len(r.held) == 0 {
+		if !strings.Contains(r.own.String()[r.at:], m.Raw) { // it was passed on, with a thought or as text
+			return nil
+		}
 		r.pass(m.Raw)
 		return append(r.between(), piece{text: m.Raw})
 	}
@@ -245,15 +261,34 @@ func (r *reader) between() []piece {
 	return []piece{{text: text}}
 }
 
-// pass moves on behind text. Where the model wrote something between its lines that is no
-// text, such as a call for the second time, it looks for the last line.
+// pass moves on behind text. Where the model wrote something in its midst that is no text,
+// such as a tag, settle does it.
 func (r *reader) pass(text string) {
-	for _, part := range []string{text, text[strings.LastIndexByte(text, '\n')+1:]} {
-		if i := strings.Index(r.own.String()[r.at:], part); i >= 0 {
-			r.at += i + len(part)
-			return
+	r.loose = ""
+	if i := strings.Index(r.own.String()[r.at:], text); i >= 0 {
+		r.at += i + len(text)
+	} else {
+		r.loose = text
+	}
+}
+
+// maxLoose is how much of the end of a text is looked for, in bytes.
+const maxLoose = 64
+
+// settle moves on behind the text that pass did not find. It is in front of raw, unless it
+// holds it: a call in a sentence is told of behind the text.
+func (r *reader) settle(raw string) {
+	before := r.own.String()[r.at:]
+	if !strings.Contains(r.loose, raw) {
+		before, _, _ = strings.Cut(before, raw)
+	}
+	for n := min(len(r.loose), maxLoose); n > 0; n-- {
+		if i := strings.LastIndex(before, r.loose[len(r.loose)-n:]); i >= 0 {
+			r.at += i + n
+			break
 		}
 	}
+	r.loose = ""
 }
 
 const endOfThought = "</think>"

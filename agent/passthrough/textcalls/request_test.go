@@ -20,7 +20,7 @@ import (
 )
 
 // sent returns what a body became.
-func sent(t testing.TB, body string) string {
+func sent(t *testing.T, body string) string {
 	t.Helper()
 	f := &fake{replies: []reply{says("Four.")}}
 	for _, err := range textcalls.New(f, textcalls.Options{}).Pass(context.Background(), passthrough.Request{Body: json.RawMessage(body)}) {
