@@ -72,7 +72,7 @@ func TestMCPConfigs(t *testing.T) {
 		t.Error("the token is shown unasked")
 	}
 	for _, c := range out.Clients {
-		if !strings.Contains(string(c.Stdio), p.file) || !strings.Contains(string(c.Stdio), filepath.Dir(p.file)) || c.After.IsZero() || !strings.Contains(c.Command, c.Client) {
+		if !strings.Contains(string(c.Stdio), p.file) || !strings.Contains(string(c.Stdio), filepath.Dir(p.file)) || c.After.IsZero() || !strings.Contains(c.Command, "weir mcp install "+strings.TrimSuffix(c.Client, "-code")) {
 			t.Errorf("%+v", c)
 		}
 		if http := string(c.HTTP); (c.Client == "claude-desktop") != (http == "null") || http != "null" && !strings.Contains(http, "Bearer TOKEN") {
