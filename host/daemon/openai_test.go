@@ -369,7 +369,7 @@ func TestFailuresInOpenAIsShape(t *testing.T) {
 	}{
 		{"", &agent.ModelError{Code: agent.ModelRateLimited, RetryAfter: 1500 * time.Millisecond}, 429, "rate_limit_error", "model_rate_limited", "Retry-After: 2"},
 		{"", &agent.ModelError{Code: agent.ModelOverloaded}, 503, "server_error", "model_overloaded", ""},
-		{"", &agent.ModelError{Code: agent.ModelAuth}, 502, "server_error", "model_auth", "X-Should-Retry: false"},
+		{"", &agent.ModelError{Code: agent.ModelAuth}, 400, "invalid_request_error", "model_auth", "X-Should-Retry: "},
 		{"", &agent.ModelError{Code: agent.ModelBadRequest}, 400, "invalid_request_error", "model_bad_request", ""},
 		{"", &agent.ModelError{Code: agent.ModelWindow}, 400, "invalid_request_error", "context_length_exceeded", ""},
 		{"Half an ans", &agent.ModelError{Code: agent.ModelCut}, 502, "server_error", "model_cut", ""},

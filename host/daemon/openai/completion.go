@@ -206,6 +206,11 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 		err = nil // the finish reason says it
 	}
 	if err != nil {
+		if permanent, _ := isPermanent(err); permanent && c.s == nil { // most clients repeat requests after 5xx, some for minutes
+			p := *api.AsProblem(err)
+			p.Status, p.RetryAfter = http.StatusBadRequest, 0
+			return &p
+		}
 		if c.s == nil {
 			return err
 		}

@@ -149,6 +149,15 @@ const (
 	failureWait = 2 * time.Second
 )
 
+// isPermanent reports whether an error is a model's, and whether asking again does not help.
+func isPermanent(err error) (permanent, ofModel bool) {
+	e, ok := errors.AsType[*agent.ModelError](err)
+	if !ok {
+		return false, false
+	}
+	return e.Final || e.Code == agent.ModelAuth || e.Code == agent.ModelNotFound || e.Code == agent.ModelGarbage, true
+}
+
 // passedProblem returns the problem of a request that is passed through, with the status
 // which has clients do what helps: 400 if asking again does not, 429 or 503 with a
 // wait if it does. nil: err is nil.
@@ -157,10 +166,8 @@ func passedProblem(err error) *api.Problem {
 		return nil
 	}
 	p := *api.AsProblem(err)
-	permanent := false
-	if e, ok := errors.AsType[*agent.ModelError](err); ok {
-		permanent = e.Final || e.Code == agent.ModelAuth || e.Code == agent.ModelNotFound || e.Code == agent.ModelGarbage
-	} else if p.Status != http.StatusTooManyRequests && p.Status < http.StatusInternalServerError {
+	permanent, ofModel := isPermanent(err)
+	if !ofModel && p.Status != http.StatusTooManyRequests && p.Status < http.StatusInternalServerError {
 		return &p // weir's own refusal
 	}
 	switch {
