@@ -154,6 +154,12 @@ type Config struct {
 	// Format asks for an answer that is JSON; nil: text. The prompt says so, and
 	// the provider too where that does not keep tools from being called.
 	Format *Format
+	// AnswerFault says what is wrong with an answer in Format, without an end mark; zero:
+	// nothing. The model reads it and is asked once more, if nobody has read its answer yet.
+	// nil: every answer is right.
+	AnswerFault func(answer string) tool.Text
+	// AsItComes says that an answer in Format is read while it comes, if no tool can be called.
+	AsItComes bool
 	// SystemExtra is the operator's own addition to the system prompt.
 	SystemExtra string
 	// Estimator counts tokens; sharing one between turns with the same model

@@ -28,6 +28,7 @@ func (r *run) emitTools() {
 func (r *run) parts(total int) Parts {
 	var p Parts
 	scale := r.cfg.Estimator.scale()
+	p.History = int(r.memory.headTokens * scale)
 	for i := r.memory.first; i < len(r.msgs); i++ {
 		n := int(r.memory.tokens[i] * scale)
 		switch {

@@ -209,6 +209,7 @@ const (
 	ReasonCancelled Reason = "cancelled"  // the caller went away
 	ReasonMalformed Reason = "malformed"  // the corrections are used up
 	ReasonToolCalls Reason = "tool_calls" // calls of the caller's tools wait for their results
+	ReasonFormat    Reason = "format"     // the answer is not what Config.Format asks for
 	ReasonNoAnswer  Reason = "no_answer"  // the model said nothing, and the corrections are used up
 	ReasonModel     Reason = "model_error"
 	ReasonToolbox   Reason = "toolbox_error" // the tools cannot be reached at all

@@ -142,9 +142,7 @@ func (r *run) adopt(to Alternative) {
 	}
 	earlier := r.msgs[:r.memory.question]
 	r.setup = r.decide(earlier, r.msgs[r.memory.question].Text)
-	if r.cfg.EnableMemory {
-		r.memory.first = memoryStart(earlier, r.cfg.MemoryLimit, r.window, r.mode)
-	}
+	r.forget(r.memory.question)
 	r.memory.tokens = nil
 }
 

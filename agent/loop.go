@@ -123,7 +123,7 @@ func (r *run) ask() (phase, error) {
 // request returns the next request to the model.
 func (r *run) request() Request {
 	req := Request{
-		System: r.system, Messages: chatMessages(r.msgs[r.memory.first:], r.mode, r.declared()), Window: r.window,
+		System: r.system, Messages: chatMessages(r.sent(), r.mode, r.declared()), Window: r.window,
 		MaxTokens: max(0, r.cfg.MaxTokens), Stop: r.cfg.Stop, Sampling: r.cfg.Sampling,
 	}
 	switch {
@@ -238,6 +238,8 @@ func (r *run) parse() (phase, error) {
 		return phaseAsk, nil
 	case r.needsCheck():
 		return r.startCheck(), nil
+	case r.isWrong(p):
+		return r.askForFormat(), nil
 	}
 	return r.accept(p.text.String()), nil
 }
@@ -251,17 +253,24 @@ func (r *run) accept(text string) phase {
 		}
 	}
 	r.ending.answer = text
+	if r.ending.fault = r.fault(text); !r.ending.fault.IsZero() && r.ending.reason != ReasonLength {
+		r.ending.reason = ReasonFormat
+	}
 	if r.draft.text != "" { // the check's own messages are not kept
 		m := r.msgs[r.draft.at]
 		m.Text, m.Sources = text, r.sourcesFor(text)
 		r.msgs = append(r.msgs[:r.draft.at], m)
-		r.show(text)
+		if r.ending.reason != ReasonFormat {
+			r.show(text)
+		}
 		return phaseEnd
 	}
 	if r.round.reply.onlyCalls() {
 		r.ending.answer = ""
 	}
-	r.flushText(r.round.reply)
+	if r.ending.reason != ReasonFormat {
+		r.showHeld(r.round.reply)
+	}
 	if strings.TrimSpace(text) != "" {
 		m := r.assistant(text)
 		m.Sources = r.sourcesFor(text)
@@ -349,5 +358,5 @@ func (r *run) finish(err error) (Turn, error) {
 	r.emit(TurnEnd{Reason: r.ending.reason, Usage: r.budget.usage, Before: r.answering.before, Rounds: r.budget.stats.Rounds, Calls: r.budget.stats.Calls,
 		ProducedChars: r.budget.stats.ProducedChars, ShownChars: r.budget.stats.ShownChars, KeptChars: r.budget.stats.KeptChars, Elapsed: r.budget.stats.Elapsed, Faults: r.budget.stats.Faults})
 	return Turn{Messages: r.msgs, From: min(r.memory.history, from), Answer: r.ending.answer, Sources: r.answered(), Reasoning: r.reasoning(),
-		Reason: r.ending.reason, Pending: r.round.pending, Usage: r.budget.usage, Stats: r.budget.stats}, err
+		Reason: r.ending.reason, Fault: r.ending.fault, Pending: r.round.pending, Usage: r.budget.usage, Stats: r.budget.stats}, err
 }

@@ -173,6 +173,8 @@ const (
 type Usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
+	// Reasoning is the part of Completion that the model thought.
+	Reasoning int `json:"reasoning_tokens,omitempty"`
 	// CachedPrompt is the part of Prompt that the provider's cache served,
 	// CacheWrite the part that it was charged for keeping.
 	CachedPrompt int `json:"cached_prompt_tokens,omitempty"`
@@ -184,12 +186,12 @@ type Usage struct {
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite, u.Estimated || v.Estimated}
+	return Usage{u.Prompt + v.Prompt, u.Completion + v.Completion, u.Reasoning + v.Reasoning, u.CachedPrompt + v.CachedPrompt, u.CacheWrite + v.CacheWrite, u.Estimated || v.Estimated}
 }
 
 // Without returns a usage without a part of it.
 func (u Usage) Without(v Usage) Usage {
-	return Usage{u.Prompt - v.Prompt, u.Completion - v.Completion, u.CachedPrompt - v.CachedPrompt, u.CacheWrite - v.CacheWrite, u.Estimated}
+	return Usage{u.Prompt - v.Prompt, u.Completion - v.Completion, u.Reasoning - v.Reasoning, u.CachedPrompt - v.CachedPrompt, u.CacheWrite - v.CacheWrite, u.Estimated}
 }
 
 // ModelCode is the kind of a ModelError.

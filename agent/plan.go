@@ -87,7 +87,7 @@ func (p *plan) state(w *prompt.Texts) string {
 // withholdsText reports whether a reply is shown only when its kind is known: it may
 // be a plan, or a draft that is to be checked.
 func (r *run) withholdsText() bool {
-	return r.plan.open || r.draft.text != "" || r.owesCall() && r.ending.final == "" || r.cfg.EnableReflection && r.ending.final == "" && r.hasResults()
+	return r.plan.open || r.draft.text != "" || r.owesCall() && r.ending.final == "" || r.cfg.EnableReflection && r.ending.final == "" && r.hasResults() || r.withholdsRounds()
 }
 
 func (r *run) hasResults() bool {

@@ -50,6 +50,12 @@ func (r *run) refuseQuotes() {
 // stays in it.
 func (r *run) readForeign() {
 	q := &r.quotes
+	if q.next == 0 && len(r.memory.head) > 0 {
+		m := r.msgs[r.memory.opening]
+		before, _, after := m.Typed.Cut(m.Text)
+		q.book.Add(before)
+		q.book.Add(after)
+	}
 	q.next = max(q.next, r.memory.first)
 	for ; q.next < len(r.msgs); q.next++ {
 		m := r.msgs[q.next]

@@ -294,6 +294,14 @@ func (r *run) addReasoning(p *reply, text string) {
 
 // flushText emits text that was withheld.
 func (r *run) flushText(p *reply) {
+	if p.held && r.withholdsRounds() {
+		return // unless it is the answer
+	}
+	r.showHeld(p)
+}
+
+// showHeld shows the text of a reply that was held back.
+func (r *run) showHeld(p *reply) {
 	if p.held {
 		r.show(p.text.String())
 	}

@@ -45,12 +45,15 @@ type run struct {
 
 // memory is what the next request holds of the messages, and what it costs.
 type memory struct {
-	history   int             // index of the first message that is not of the history
-	saved     int             // index of the first message that no Checkpoint has
-	question  int             // index of the question
-	first     int             // index of the first message that is sent
-	tokens    []float64       // uncalibrated, by message; 0: not counted yet
-	thrashing map[string]bool // results that this turn loaded too often
+	history    int             // index of the first message that is not of the history
+	saved      int             // index of the first message that no Checkpoint has
+	question   int             // index of the question
+	first      int             // index of the first message that is sent
+	opening    int             // index of the first question, if head is not nil
+	head       []Message       // what is sent in place of those before it; nil: nothing
+	headTokens float64         // of head, uncalibrated
+	tokens     []float64       // uncalibrated, by message; 0: not counted yet
+	thrashing  map[string]bool // results that this turn loaded too often
 }
 
 // round is one reply of the model and its calls.
@@ -88,9 +91,11 @@ type choiceState struct {
 
 // ending is how the turn ends.
 type ending struct {
-	final    Reason // set: the next request is the last one
-	insisted bool   // that request had no answer and was repeated, once
-	empty    bool   // a reply was empty and the model was asked again, once
+	final    Reason    // set: the next request is the last one
+	insisted bool      // that request had no answer and was repeated, once
+	empty    bool      // a reply was empty and the model was asked again, once
+	faulted  bool      // an answer was wrong and the model was asked again, once
+	fault    tool.Text // of the answer
 	reason   Reason
 	answer   string
 	thought  string // of the last reply, if it had no text: no message has it
@@ -140,10 +145,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 	}
 	r.setup = r.decide(history[:end], question)
 	r.ids.used = usedIDs(history)
-	r.memory.first = end
-	if r.cfg.EnableMemory {
-		r.memory.first = memoryStart(history[:end], r.cfg.MemoryLimit, r.window, r.mode)
-	}
+	r.forget(end)
 }
 
 func (r *run) emitStart() {

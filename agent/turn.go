@@ -20,6 +20,8 @@ type Turn struct {
 	Sources   []Source
 	Reasoning string
 	Reason    Reason
+	// Fault is what is wrong with Answer, if Reason is ReasonFormat.
+	Fault tool.Text
 	// Pending are the calls of the caller's tools that Loop.Resume wants results of;
 	// nil unless Reason is ReasonToolCalls.
 	Pending []tool.Call

@@ -41,7 +41,7 @@ func (r *run) warnOfPrompt() {
 
 // promptTokens estimates the next request.
 func (r *run) promptTokens() int {
-	sum := r.systemRaw
+	sum := r.systemRaw + r.memory.headTokens
 	for i := r.memory.first; i < len(r.msgs); i++ {
 		if i >= len(r.memory.tokens) {
 			r.memory.tokens = append(r.memory.tokens, make([]float64, i+1-len(r.memory.tokens))...)

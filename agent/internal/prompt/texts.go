@@ -60,6 +60,9 @@ type Texts struct {
 	MustNotCall                string
 	jsonAnswer, jsonSchema     string
 	EmptyReply                 string
+	WrongAnswer, AnswerAgain   string // the fault is between them
+	TurnsLeftOut, TurnsFound   string // the number of turns
+	QuestionGoesOn             string // the number of characters
 	Plan, PlanGo, PlanState    string
 	PlanMost                   string // the number of steps
 	Names, Hints               string // separators of lists
@@ -189,8 +192,12 @@ Otherwise do not load. Load the part you need, with lines="a-b" or grep="…", r
 	jsonAnswer:    "Your answer is one JSON object and nothing else: no words around it and no code fence.",
 	jsonSchema:    "It satisfies this JSON Schema:",
 	EmptyReply:    "Your reply was empty. Answer the question, or call a tool.",
-	PlanMost:      "at most %d",
-	Names:         ", ", Hints: "; ",
+	WrongAnswer:   "Your answer is wrong: ",
+	TurnsLeftOut:  "[%d earlier turns of this conversation are left out here; the question above is the first of them.", TurnsFound: " search_tool_history finds their results.",
+	QuestionGoesOn: "[%d more characters of this question are left out.]",
+	AnswerAgain:    "Answer again: one JSON object and nothing else.",
+	PlanMost:       "at most %d",
+	Names:          ", ", Hints: "; ",
 	defaultIs: "default ", atLeast: "at least ", atMost: "at most ",
 	Plan: "Before anything else write a plan: %s numbered steps, one line each, without calling a tool yet. " +
 		"If the question needs no tool, answer it instead.",
@@ -317,8 +324,12 @@ var chinese = Texts{
 	jsonAnswer:    "你的回答只能是一个 JSON 对象：前后不要有其他文字，也不要放进代码块。",
 	jsonSchema:    "它须符合以下 JSON Schema：",
 	EmptyReply:    "你的回复是空的。请回答问题，或者调用工具。",
-	PlanMost:      "最多 %d 个",
-	Names:         "、", Hints: "；",
+	WrongAnswer:   "你的回答不符合要求：",
+	TurnsLeftOut:  "[此处省略了本会话较早的 %d 轮，上面是其中的第一个问题。", TurnsFound: "用 search_tool_history 可以找到它们的结果。",
+	QuestionGoesOn: "[此问题省略了后面 %d 个字符。]",
+	AnswerAgain:    "请重新回答：只给出一个 JSON 对象。",
+	PlanMost:       "最多 %d 个",
+	Names:          "、", Hints: "；",
 	defaultIs: "默认 ", atLeast: "最小 ", atMost: "最大 ",
 	Plan:       "请先写出计划：%s编号步骤，每步一行，暂时不要调用工具。如果问题不需要工具，请直接回答。",
 	PlanGo:     "请执行计划。每次回复以当前步骤的编号开头，例如“步骤 1：”。",

@@ -55,6 +55,9 @@ type usage struct {
 	Details    struct {
 		Cached wire.Tokens `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	Parts struct {
+		Reasoning wire.Tokens `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // UnmarshalJSON returns no error: what is no usage counts nothing.
@@ -262,5 +265,5 @@ func (p *pending) call() *tool.Call {
 }
 
 func (u *usage) count() *agent.Usage {
-	return &agent.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion), CachedPrompt: int(max(u.CacheHit, u.Details.Cached))}
+	return &agent.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion), Reasoning: int(u.Parts.Reasoning), CachedPrompt: int(max(u.CacheHit, u.Details.Cached))}
 }

@@ -38,7 +38,14 @@ func NoAnswer(r agent.Reason, thought bool) *Problem {
 	return p
 }
 
+// WrongAnswer returns the problem of a turn whose answer is not what its request asked for.
+func WrongAnswer(fault tool.Text) *Problem {
+	p := Problemf(http.StatusBadRequest, string(agent.ReasonFormat), "ask again; another model may do better", "the answer is not what response_format asks for: %v", fault)
+	p.Param = "response_format"
+	return p
+}
+
 // OfModel reports whether the model is what failed: its provider did, or it gave no answer.
 func (p *Problem) OfModel() bool {
-	return strings.HasPrefix(p.Code, modelPrefix) || NoAnswer(agent.Reason(p.Code), false).Code == p.Code
+	return strings.HasPrefix(p.Code, modelPrefix) || p.Code == string(agent.ReasonFormat) || NoAnswer(agent.Reason(p.Code), false).Code == p.Code
 }

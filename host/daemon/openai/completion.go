@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -24,7 +26,8 @@ type Completion struct {
 	Model   string             `json:"model"`
 	Choices []CompletionChoice `json:"choices"`
 	Usage   *CompletionUsage   `json:"usage,omitempty"`
-	// Weir contains what OpenAI's protocol has no field for; not in pieces.
+	// Weir contains what OpenAI's protocol has no field for. In a stream, the piece with the
+	// finish reason has it.
 	Weir *CompletionNote `json:"weir,omitempty"`
 }
 
@@ -78,7 +81,8 @@ type CompletionFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// A CompletionUsage counts the tokens of all requests for the answer.
+// A CompletionUsage counts the tokens of all requests for the answer, of which one turn may
+// make several: CompletionNote.Requests says how many.
 type CompletionUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
@@ -86,14 +90,19 @@ type CompletionUsage struct {
 	Details    struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	Parts struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // A CompletionNote names the conversation and the reason for the end of the turn, and
 // lists the results of weir's own tools.
 type CompletionNote struct {
-	Conversation string               `json:"conversation_id"`
-	Reason       agent.Reason         `json:"reason"`
-	Results      []api.ToolCallResult `json:"results,omitempty"`
+	Conversation string       `json:"conversation_id"`
+	Reason       agent.Reason `json:"reason"`
+	// Requests is how often the model was asked for the answer.
+	Requests int                  `json:"requests"`
+	Results  []api.ToolCallResult `json:"results,omitempty"`
 }
 
 // A completion writes one answer. A stream opens with the first piece: an error before
@@ -107,6 +116,8 @@ type completion struct {
 	gone          func()
 	locale        tool.Locale // of errors
 	json          bool        // JSON was asked for: the content is the answer alone
+	own           []string    // the client's own tools
+	fence         fence       // of the answer, if JSON was asked for
 
 	mu   sync.Mutex      // for the turn and the timer of keepAlive
 	said strings.Builder // the text so far
@@ -142,7 +153,7 @@ func (c *completion) keepAlive(every time.Duration) (stop func()) {
 func (c *completion) open() {
 	if c.s == nil {
 		c.s = sse.New(c.w, c.gone)
-		c.piece(CompletionMessage{Role: "assistant", Content: new("")}, "")
+		c.piece(CompletionMessage{Role: "assistant", Content: new("")})
 	}
 }
 
@@ -163,14 +174,17 @@ func (c *completion) observe(name string, data any) {
 		c.said.WriteString(data.(api.Missed).Text)
 	case name == api.EventText:
 		text := data.(*api.TextPiece).Text
-		if c.said.WriteString(text); c.stream {
+		if c.json {
+			text = c.fence.without(text)
+		}
+		if c.said.WriteString(text); c.stream && text != "" {
 			c.open()
-			c.piece(CompletionMessage{Content: &text}, "")
+			c.piece(CompletionMessage{Content: &text})
 		}
 	case !c.stream:
 	case name == api.EventThought:
 		c.open()
-		c.piece(CompletionMessage{Reasoning: data.(*api.TextPiece).Text}, "")
+		c.piece(CompletionMessage{Reasoning: data.(*api.TextPiece).Text})
 	}
 }
 
@@ -181,12 +195,26 @@ func (c *completion) answers(model string) {
 	}
 }
 
-func (c *completion) piece(m CompletionMessage, finish string) {
-	choice := CompletionChoice{Delta: &m}
-	if finish != "" {
-		choice.Finish = &finish
+func (c *completion) piece(m CompletionMessage) {
+	c.s.Data(c.envelope("chat.completion.chunk", CompletionChoice{Delta: &m}))
+}
+
+// last writes the piece with the finish reason, and what weir did.
+func (c *completion) last(m CompletionMessage, finish string, note *CompletionNote) {
+	out := c.envelope("chat.completion.chunk", CompletionChoice{Delta: &m, Finish: &finish})
+	out.Weir = note
+	c.s.Data(out)
+}
+
+// noteOf returns what weir did for the answer. The client has the texts of its own results.
+func (c *completion) noteOf(end api.ChatEnd) *CompletionNote {
+	results := slices.Clone(end.Results)
+	for i := range results {
+		if slices.Contains(c.own, results[i].Tool) {
+			results[i].Text = ""
+		}
 	}
-	c.s.Data(c.envelope("chat.completion.chunk", choice))
+	return &CompletionNote{end.Conversation, end.Reason, end.Rounds, results}
 }
 
 func (c *completion) envelope(object string, choices ...CompletionChoice) *Completion {
@@ -223,10 +251,14 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	if c.stream {
 		c.open()
 		c.s.End()
-		if len(calls) > 0 {
-			c.piece(CompletionMessage{Calls: calls}, "")
+		if rest := c.fence.rest(); rest != "" {
+			c.said.WriteString(rest)
+			c.piece(CompletionMessage{Content: &rest})
 		}
-		c.piece(CompletionMessage{Annotations: annotationsOf(c.said.String(), end.Sources)}, reason)
+		if len(calls) > 0 {
+			c.piece(CompletionMessage{Calls: calls})
+		}
+		c.last(CompletionMessage{Annotations: annotationsOf(c.said.String(), end.Sources)}, reason, c.noteOf(end))
 		if c.usage {
 			out := c.envelope("chat.completion.chunk")
 			out.Usage = usageOf(end.Usage)
@@ -237,6 +269,9 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	}
 	m := CompletionMessage{Role: "assistant", Reasoning: end.Reasoning, Calls: calls}
 	content := end.Answer
+	if c.json {
+		content = turns.Unfenced(content)
+	}
 	if said := c.said.String(); !c.json && strings.TrimSpace(said) != "" { // with what was said before calls, as a stream has it
 		content = said
 	}
@@ -246,7 +281,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	}
 	out := c.envelope("chat.completion", CompletionChoice{Message: &m, Finish: &reason})
 	out.Usage = usageOf(end.Usage)
-	out.Weir = &CompletionNote{end.Conversation, end.Reason, end.Results}
+	out.Weir = c.noteOf(end)
 	return httpjson.Answer(c.w, out)
 }
 
@@ -262,7 +297,7 @@ func finishOf(r agent.Reason) string {
 
 func usageOf(u agent.Usage) *CompletionUsage {
 	out := &CompletionUsage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Prompt + u.Completion}
-	out.Details.Cached = u.CachedPrompt
+	out.Details.Cached, out.Parts.Reasoning = u.CachedPrompt, u.Reasoning
 	return out
 }
 

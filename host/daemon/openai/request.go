@@ -123,7 +123,7 @@ func (b *CompletionBody) options() (*turns.Options, error) {
 	if err := b.unsupported(); err != nil {
 		return nil, err
 	}
-	w := &reader{turns.Options{WeirTools: len(b.Tools) == 0, Sampling: agent.Sampling{
+	w := &reader{turns.Options{WeirTools: len(b.Tools) == 0, AsItComes: b.Stream, Sampling: agent.Sampling{
 		Temperature: b.Temperature, TopP: b.TopP, FrequencyPenalty: b.FrequencyPenalty, PresencePenalty: b.PresencePenalty,
 		Seed: b.Seed, Bias: b.LogitBias, Effort: b.Effort,
 	}}}

@@ -96,6 +96,9 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 		id: "chatcmpl-" + uuid.NewString(), created: s.cfg.Now().Unix(), model: body.Model, stream: body.Stream, usage: body.Options.Usage,
 		w: w, gone: cancel, locale: l, json: q.Options.Format != nil,
 	}
+	for _, t := range q.Options.Tools {
+		c.own = append(c.own, t.Name)
+	}
 	c.model, c.asked = cmp.Or(c.model, q.Model), q.Model
 	defer c.keepAlive(s.cfg.Heartbeat())()
 	return c.finish(s.cfg.Backend.Ask(ctx, principal, q, history, c.observe))

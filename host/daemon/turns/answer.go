@@ -147,6 +147,9 @@ func (t *turn) finish(ctx context.Context, out agent.Turn, had int, failed error
 	if failed == nil && len(out.Pending) == 0 && strings.TrimSpace(out.Answer) == "" {
 		failed = api.NoAnswer(out.Reason, t.thought)
 	}
+	if failed == nil && out.Reason == agent.ReasonFormat {
+		failed = api.WrongAnswer(out.Fault)
+	}
 	t.end.Answer, t.end.Sources, t.end.Reasoning = out.Answer, out.Sources, out.Reasoning
 	for _, c := range out.Pending {
 		t.end.Pending = append(t.end.Pending, api.ToolCallStart{ID: c.ID, Tool: c.Tool, Args: c.Args, Format: t.format[c.ID]})

@@ -29,6 +29,7 @@ import (
 func (s *Service) Ask(ctx context.Context, principal string, ask Question, history []agent.Message, emit func(name string, data any)) (end api.ChatEnd, err error) {
 	defer s.recovered(&end, &err)
 	ask = ask.composed()
+	ask.brought = ask.Options != nil && ask.Conversation == ""
 	done, err := s.Begin(ctx, principal, ask.Message)
 	if err != nil {
 		return api.ChatEnd{}, err
@@ -114,6 +115,9 @@ func (s *Service) newTurn(ctx context.Context, principal string, ask Question, h
 	prof.Agent.SystemExtra = strings.TrimSpace(prof.Agent.SystemExtra + "\n\n" + ask.System)
 	if ask.Options != nil {
 		ask.Options.apply(&prof.Agent)
+	}
+	if ask.brought {
+		prof.Agent.MemoryLimit = -1 // the history is the client's: the window alone decides
 	}
 	prof.Agent.Typed = ask.typed
 	prof.Agent.Explain, prof.Agent.Raw = ask.Explain, s.Logger.IsTrace()

@@ -28,6 +28,8 @@ type Question struct {
 	// Before are questions of a client of /v1 which the Message follows without an answer
 	// between them. They were not typed now.
 	Before string
+	// brought says that a client brought the history and names no conversation.
+	brought bool
 	// typed is the part of the Message that a person typed.
 	typed agent.Span
 	// Spoken are the messages that the client sent before the question.
@@ -88,6 +90,8 @@ type Options struct {
 	Stop      []string
 	Sampling  agent.Sampling
 	Format    *agent.Format
+	// AsItComes says that the client reads the answer while it comes.
+	AsItComes bool
 }
 
 // apply sets the options in a profile's configuration. A tool that the profile hides
@@ -101,6 +105,9 @@ func (o *Options) apply(cfg *agent.Config) {
 	}
 	cfg.Choice, cfg.OneCall = o.Choice, o.OneCall
 	cfg.MaxTokens, cfg.Stop, cfg.Sampling, cfg.Format = o.MaxTokens, o.Stop, o.Sampling, o.Format
+	if cfg.AsItComes = o.AsItComes; o.Format != nil {
+		cfg.AnswerFault = faultOf(o.Format)
+	}
 }
 
 // An Answer is the result of a call of the client's own tool.

@@ -60,6 +60,7 @@ export interface AgentUsage {
   completion_tokens: number;
   estimated?: boolean;
   prompt_tokens: number;
+  reasoning_tokens?: number;
 }
 
 export interface Answer {
@@ -372,11 +373,15 @@ export interface CompletionMessage {
 export interface CompletionNote {
   conversation_id: string;
   reason: string;
+  requests: number;
   results?: ToolCallResult[] | null;
 }
 
 export interface CompletionUsage {
   completion_tokens: number;
+  completion_tokens_details: {
+    reasoning_tokens: number;
+  };
   prompt_tokens: number;
   prompt_tokens_details: {
     cached_tokens: number;

@@ -99,6 +99,7 @@ export const ask = {
   reason_length: ["the reply was cut by its length limit", "回答因长度限制被截断"],
   reason_cancelled: ["cancelled", "已取消"],
   reason_malformed: ["the model's tool calls could not be read", "模型的工具调用无法解析"],
+  reason_format: ["the answer does not have the format that was asked for", "回答不符合所要求的格式"],
   reason_no_answer: ["the model said nothing", "模型没有给出回答"],
   reason_toolbox_error: ["the tools stopped", "工具已停止"],
   reason_model_error: ["the model failed", "模型出错"],
