@@ -72,6 +72,19 @@ func part(raw json.RawMessage) string {
 	return fmt.Sprintf("[%s, %d bytes]", cmp.Or(p.Type, "?"), len(raw))
 }
 
+// StoredRole returns the role of Stored.
+func (m Message) StoredRole() agent.Role {
+	switch m.Role {
+	case "assistant":
+		return agent.RoleAssistant
+	case "tool", "function":
+		return agent.RoleResults
+	case "system", "developer":
+		return agent.RoleNote
+	}
+	return agent.RoleUser
+}
+
 // Stored returns a message in the form in which weir stores its own. toolOf returns the name of
 // the tool that a call, by its id, is of.
 func (m Message) Stored(toolOf func(id string) string) agent.Message {
@@ -82,19 +95,18 @@ func (m Message) Stored(toolOf func(id string) string) agent.Message {
 		Thinking  string `json:"reasoning"`
 	}
 	_ = json.Unmarshal(m.Raw, &more) // what cannot be read is not shown
-	switch m.Role {
-	case "assistant":
-		out := agent.Message{Role: agent.RoleAssistant, Text: text, Reasoning: cmp.Or(more.Reasoning, more.Thinking), Native: true}
+	switch role := m.StoredRole(); role {
+	case agent.RoleAssistant:
+		out := agent.Message{Role: role, Text: text, Reasoning: cmp.Or(more.Reasoning, more.Thinking), Native: true}
 		for _, c := range m.Calls {
 			out.Calls = append(out.Calls, tool.Call{ID: c.ID, Tool: c.Function.Name, Args: argsOf(c.Function.Arguments)})
 		}
 		return out
-	case "tool":
-		return agent.Message{Role: agent.RoleResults, Results: []agent.ResultEntry{{CallID: more.CallID, Tool: toolOf(more.CallID), Text: text, Chars: utf8.RuneCountInString(text)}}}
-	case "system", "developer":
-		return agent.Message{Role: agent.RoleNote, Text: text}
+	case agent.RoleResults:
+		return agent.Message{Role: role, Results: []agent.ResultEntry{{CallID: more.CallID, Tool: toolOf(more.CallID), Text: text, Chars: utf8.RuneCountInString(text)}}}
+	default:
+		return agent.Message{Role: role, Text: text}
 	}
-	return agent.Message{Role: agent.RoleUser, Text: text}
 }
 
 // argsOf returns arguments as JSON: a string of them if they are not JSON.

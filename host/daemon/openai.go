@@ -50,7 +50,7 @@ func (c *completions) routes() []openapi.Route {
 }
 
 func (c *completions) completions(w http.ResponseWriter, r *http.Request) error {
-	return c.server.Completions(access.Principal(r), params.Language(r), w, r)
+	return c.server.Completions(access.Principal(r), access.Client(r), params.Language(r), w, r)
 }
 
 func (c *completions) completionModels(w http.ResponseWriter, r *http.Request) error {

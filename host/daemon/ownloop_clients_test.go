@@ -290,8 +290,8 @@ func TestThirtyTurnsOfAnAgent(t *testing.T) {
 			if len(prefix) < 200_000 {
 				t.Errorf("the session has %d bytes only", len(prefix))
 			}
-			if list := s.get("/api/conversations").body; strings.Contains(list, `"id"`) {
-				t.Errorf("requests that were passed through are conversations of weir's loop: %s", list)
+			if list := s.listed(); len(list) != 1 || !list[0].Passed || list[0].Messages != 5*30 || list[0].Turns != 30 {
+				t.Errorf("the session is listed as %+v", list)
 			}
 		})
 	}

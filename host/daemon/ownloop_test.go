@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
 	provider "github.com/weirhost/weir/agent/model/openai"
+	"github.com/weirhost/weir/host/daemon/setup"
 )
 
 // An upstream is a model server that records what it is asked, and answers by a script.
@@ -64,6 +66,14 @@ const (
 
 // passing is a server whose model "own" asks an upstream.
 func passing(t *testing.T, u *upstream) *server {
+	m := ownModel(t, u)
+	s := newServer(t, m)
+	s.passes(m)
+	return s
+}
+
+// ownModel is the model "own", which asks an upstream.
+func ownModel(t *testing.T, u *upstream) agent.Model {
 	native := true
 	m, err := provider.New(provider.Config{Config: model.Config{
 		Name: "own", Model: "up-1", BaseURL: u.URL + "/v1", Key: "k", NativeTools: &native, RetryWait: time.Millisecond,
@@ -72,14 +82,19 @@ func passing(t *testing.T, u *upstream) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, m)
+	return m
+}
+
+// passes makes m the model "own" of the server, with settings for clients.
+func (s *server) passes(m agent.Model) {
+	native := true
 	cfg := s.daemon.current.State().Config
 	cfg.Models = map[string]Model{"own": {Model: m, NativeTools: &native}}
 	cfg.Profiles["default"] = Profile{Model: "own", Agent: cfg.Profiles["default"].Agent}
+	cfg.Clients = setup.Clients{"secretive": {Keep: false}}
 	if err := s.daemon.Configure(cfg); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	return s
 }
 
 // agentBody is a request as a coding agent sends it.

@@ -21,6 +21,11 @@ type ConversationRow struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
 	Profile string `json:"profile"`
+	// Passed says that the requests were passed through, for a client with a loop of its own:
+	// Client is its name, Label what it calls the conversation; empty: unknown.
+	Passed bool   `json:"passed,omitempty"`
+	Client string `json:"client,omitempty"`
+	Label  string `json:"label,omitempty"`
 	// Messages counts them, results of tools included.
 	Messages int       `json:"messages"`
 	Created  time.Time `json:"created_at"`
@@ -46,7 +51,7 @@ type ConversationRow struct {
 
 // ConversationRowOf returns the row of a stored conversation.
 func ConversationRowOf(c store.Totals) ConversationRow {
-	return ConversationRow{c.ID, c.Title, c.Profile, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
+	return ConversationRow{c.ID, c.Title, c.Profile, c.Passed, c.Client, c.Label, c.Messages, c.Created, c.Updated, c.Turns, c.Calls, c.Cut, c.Archives, c.ArchiveBytes,
 		append([]string{}, c.Models...), c.Prompt, c.Completion, c.CachedPrompt, c.Costs}
 }
 

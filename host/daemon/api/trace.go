@@ -22,10 +22,14 @@ type TraceHead struct {
 	Reason       agent.Reason `json:"reason"`
 	Started      time.Time    `json:"started_at"`
 	ElapsedMS    int64        `json:"elapsed_ms"`
-	Requests     int          `json:"requests"` // to the model
-	Calls        int          `json:"calls"`
-	Usage        agent.Usage  `json:"usage"`          // as in chat.end
-	Cost         *agent.Cost  `json:"cost,omitempty"` // absent: unknown
+	// Client is the name of the program with a loop of its own whose request was passed
+	// through: PassedThrough is true. Empty: unknown.
+	Client        string      `json:"client,omitempty"`
+	PassedThrough bool        `json:"passed_through,omitempty"`
+	Requests      int         `json:"requests"` // to the model
+	Calls         int         `json:"calls"`
+	Usage         agent.Usage `json:"usage"`          // as in chat.end
+	Cost          *agent.Cost `json:"cost,omitempty"` // absent: unknown
 	// ProducedChars counts the characters that tools produced, ShownChars those that
 	// the model received.
 	ProducedChars int `json:"produced_chars"`

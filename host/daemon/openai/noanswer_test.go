@@ -47,7 +47,7 @@ func TestNoAnswer(t *testing.T) {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/chat/completions", strings.NewReader(`{"stream":`+stream+`,"messages":[{"role":"user","content":"What?"}]}`))
 			r.Header.Set("Content-Type", "application/json")
-			err := s.Completions("local", tool.En, w, r)
+			err := s.Completions("local", "", tool.En, w, r)
 			body := w.Body.String()
 			p, _ := errors.AsType[*api.Problem](err)
 			switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/ownloop"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
 )
 
@@ -23,10 +24,24 @@ const maxPassed = 32 << 20
 // pass passes a request through to a configured model, without weir's own members.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, b passthrough.Body, a ownloop.Ask) error {
 	a.Body = b.Without("weir_tools")
+	a.From, a.Label = setup.Sender{Token: a.From.Token, Agent: r.UserAgent()}, labelOf(r, b)
 	p := &passing{w: w, model: b.Get("model"), stream: b.Streams()}
 	defer p.keepAlive(s.cfg.Heartbeat())()
 	err := s.cfg.Backend.Pass(r.Context(), a, p.emit)
 	return p.finish(a, err)
+}
+
+// labelOf returns what the client calls the conversation, as far as it says it.
+func labelOf(r *http.Request, b passthrough.Body) string {
+	var meta struct {
+		Conversation string `json:"conversation_id"`
+	}
+	_ = json.Unmarshal(b.Get("metadata"), &meta) // anything may be there
+	label := meta.Conversation
+	for _, name := range []string{"X-Session-Id", "Session-Id", "X-Claude-Code-Session-Id", "X-Weir-Conversation"} {
+		label = cmp.Or(r.Header.Get(name), label)
+	}
+	return api.Clip(label, 200)
 }
 
 // A passing writes the answer of a request that is passed through: the chunks as they come, with

@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/httpjson"
 	"github.com/weirhost/weir/host/daemon/ownloop"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -65,9 +66,9 @@ type Server struct{ cfg Config }
 func New(cfg Config) *Server { return &Server{cfg} }
 
 // Completions answers POST /v1/chat/completions. The header X-Weir-Conversation or
-// metadata.conversation_id names a stored conversation. l is the language of errors in
-// a stream.
-func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWriter, r *http.Request) error {
+// metadata.conversation_id names a stored conversation. client is the program for which the
+// token of the request was made, if it was for one; l is the language of errors in a stream.
+func (s *Server) Completions(principal, client string, l tool.Locale, w http.ResponseWriter, r *http.Request) error {
 	raw, err := httpjson.ReadWhole(w, r, maxPassed)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *Server) Completions(principal string, l tool.Locale, w http.ResponseWri
 		if err != nil {
 			return passedProblem(err)
 		}
-		return s.pass(w, r, b, ownloop.Ask{Principal: principal, Model: model, Locale: l})
+		return s.pass(w, r, b, ownloop.Ask{Principal: principal, Model: model, Locale: l, From: setup.Sender{Token: client}})
 	}
 	if len(raw) > httpjson.MaxBody {
 		return httpjson.Problem(&http.MaxBytesError{Limit: httpjson.MaxBody})

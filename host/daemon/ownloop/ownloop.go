@@ -1,7 +1,8 @@
 // Package ownloop answers clients that run the loop themselves: each request is passed on to
 // one model, and its answer back. What comes in is the request's body, what goes out are the
 // chunks of the answer; the protocol around them is the caller's. The package owns what
-// weir does beside: quotas, the count of tokens, the metrics and the log.
+// weir does beside: quotas, the count of tokens, the metrics, the log, and what is stored of a
+// request (keep.go). Begin with Service.Answer.
 package ownloop
 
 import (
@@ -27,6 +28,7 @@ type Config struct {
 	Admission *turns.Admission
 	Meter     *usage.Meter
 	Metrics   *telemetry.Metrics
+	Keeper    Keeper
 	Logger    hclog.Logger
 	Now       func() time.Time
 }
@@ -45,6 +47,10 @@ type Ask struct {
 	// Body is the request without weir's own members.
 	Body   passthrough.Body
 	Locale tool.Locale
+	// From says what is known of the program that asks; it decides what is stored.
+	From setup.Sender
+	// Label is what the client calls the conversation; empty: unknown. It decides nothing.
+	Label string
 }
 
 // Answer passes a request on and calls emit for each chunk of the answer, until emit returns
@@ -64,40 +70,37 @@ func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk
 	return s.Admission.RunOne(ctx, func(ctx context.Context) error { return s.pass(ctx, a, m, account, emit) })
 }
 
-// pass passes the request on and counts it.
+// pass passes the request on, counts it, and stores it before it returns.
 func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
 	model, err := s.modelFor(ctx, m, a.Body)
 	if err != nil {
 		return err
 	}
-	began, first := s.Now(), time.Duration(0)
-	log := s.Logger.With("model", a.Model, "user", a.Principal)
+	rec := s.record(a, m)
+	log := s.Logger.With("model", a.Model, "user", a.Principal, "client", rec.client.Name)
 	counted := usage.Passing{
-		Model: model, Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: new(passthrough.Answer),
+		Model: model, Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: &rec.answer,
 		Used: func(u agent.Usage, c *agent.Cost) {
-			s.Metrics.ModelAsked(a.Model, s.Now().Sub(began))
+			rec.usage, rec.cost = u, c
+			s.Metrics.ModelAsked(a.Model, s.Now().Sub(rec.began))
 			s.Metrics.TokensUsed(a.Model, u, c)
-			log.Info("request passed through", "body_bytes", len(a.Body.Bytes()), "prompt_tokens", u.Prompt, "cached_tokens", u.CachedPrompt,
-				"completion_tokens", u.Completion, "first_ms", first.Milliseconds(), "elapsed_ms", s.Now().Sub(began).Milliseconds())
+			log.Info("request passed through", "body_bytes", rec.bytes, "prompt_tokens", u.Prompt, "cached_tokens", u.CachedPrompt,
+				"completion_tokens", u.Completion, "first_ms", rec.first.Milliseconds(), "elapsed_ms", s.Now().Sub(rec.began).Milliseconds())
 		},
 	}
-	r := passthrough.Request{Body: a.Body.Bytes(), Window: m.Info.Window, Locale: a.Locale, Changed: func(t tool.Text) {
+	body := a.Body.Bytes()
+	rec.bytes = len(body)
+	r := passthrough.Request{Body: body, Window: m.Info.Window, Locale: a.Locale, Changed: func(t tool.Text) {
+		rec.changed = append(rec.changed, t)
 		log.Info("a request could not be passed on as it was sent", "changed", t.String())
 	}}
-	for c, err := range counted.Pass(ctx, r) {
-		if err != nil {
-			s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
-			log.Warn("a request that was passed through failed", "error", err)
-			return err
-		}
-		if first == 0 {
-			first = s.Now().Sub(began)
-		}
-		if c.Data != nil && !emit(c) {
-			return nil
-		}
+	err = rec.read(counted.Pass(ctx, r), s.Now, emit)
+	if err != nil {
+		s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
+		log.Warn("a request that was passed through failed", "error", err)
 	}
-	return nil
+	s.keep(ctx, rec, err)
+	return err
 }
 
 // modelFor returns what passes a request on to a model.

@@ -22,6 +22,8 @@ type Message struct {
 	Model    string
 	Body     json.RawMessage
 	Created  time.Time
+	// Passed says that the message is one of a client with a loop of its own; see Passed.
+	Passed bool
 }
 
 const messageColumns = `seq, turn, role, model, m.created_at, coalesce(x.content, m.content), coalesce(x.thinking, m.thinking), m.body, x.body
@@ -133,7 +135,7 @@ func scanMessage(row sqlite.Row) (Message, error) {
 	err := row.Scan(&m.Seq, &m.Turn, &m.Role, &m.Model, &created, &m.Content, &m.Thinking, &body, &passed)
 	m.Created = sqlite.Time(created)
 	if len(passed) > 0 {
-		m.Body = passed
+		m.Passed, m.Body = true, passed
 		m.Body = passedBody(m, body)
 	} else if len(body) > 0 {
 		m.Body = body

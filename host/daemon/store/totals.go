@@ -161,7 +161,7 @@ func (s *Store) sum(ctx context.Context, list []Totals) error {
 
 // sumTurns adds the usage of turns. Each row is one model and one currency.
 func (s *Store) sumTurns(ctx context.Context, in string, ids []any, byID map[string]*Totals) error {
-	return s.db.Each(ctx, `SELECT conversation_id, model, currency, count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_prompt_tokens),
+	return s.db.Each(ctx, `SELECT conversation_id, model, currency, count(DISTINCT turn), sum(prompt_tokens), sum(completion_tokens), sum(cached_prompt_tokens),
 		sum(cache_write_tokens), sum(cost) FROM turns WHERE `+in+" GROUP BY 1, 2, 3 ORDER BY max(id) DESC", ids, func(row sqlite.Row) error {
 		var id, model, currency string
 		var turns int

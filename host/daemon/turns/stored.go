@@ -90,6 +90,9 @@ func (t *turn) messages(ctx context.Context) ([]store.Message, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
+	if err == nil && len(stored) > 0 && stored[0].Passed {
+		return nil, api.Problemf(http.StatusBadRequest, "passed_conversation", "ask in that program, or begin a new conversation", "the history of this conversation is with the program that asked in it")
+	}
 	return stored, err
 }
 

@@ -439,13 +439,16 @@ export interface ConversationRow {
   archives: number;
   cached_prompt_tokens?: number;
   calls: number;
+  client?: string;
   completion_tokens: number;
   cost?: Cost[] | null;
   created_at: string;
   cut: number;
   id: string;
+  label?: string;
   messages: number;
   models: string[] | null;
+  passed?: boolean;
   profile: string;
   prompt_tokens: number;
   title: string;
@@ -1506,6 +1509,7 @@ export interface ToolindexReason {
 
 export interface Trace {
   calls: number;
+  client?: string;
   conversation_id: string;
   cost?: AgentCost | null;
   elapsed_ms: number;
@@ -1517,6 +1521,7 @@ export interface Trace {
   model: string;
   notes?: string[] | null;
   passed?: ModelPassed[] | null;
+  passed_through?: boolean;
   produced_chars: number;
   profile: string;
   question: string;
@@ -1562,12 +1567,14 @@ export interface TraceCall {
 
 export interface TraceHead {
   calls: number;
+  client?: string;
   conversation_id: string;
   cost?: AgentCost | null;
   elapsed_ms: number;
   id?: number;
   mode: string;
   model: string;
+  passed_through?: boolean;
   produced_chars: number;
   profile: string;
   question: string;
