@@ -29,6 +29,9 @@ func divide(text string) (own, notices []string) {
 
 // answer writes the answer from what is there.
 func answer(s scene) string {
+	if s.wantsJSON {
+		return exampleOf(s.schema, s.question)
+	}
 	w := textsOf(s.locale)
 	var parts []string
 	for _, r := range s.results {

@@ -78,6 +78,9 @@ func callFor(tools []toolInfo, question string) (tool.Call, bool) {
 			return call(t.name, args), true
 		}
 	}
+	if c, ok := fitting(tools, question); ok {
+		return c, true
+	}
 	for _, p := range patterns {
 		i := slices.IndexFunc(tools, func(t toolInfo) bool { return t.name == p.tool })
 		if i < 0 {

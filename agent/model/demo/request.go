@@ -23,6 +23,8 @@ type scene struct {
 	archived []archived
 	earlier  []result
 
+	schema     json.RawMessage // of an answer in JSON
+	wantsJSON  bool
 	final      bool // to be answered without tools
 	wantsPlan  bool
 	wantsCheck bool
@@ -32,6 +34,7 @@ type scene struct {
 type toolInfo struct {
 	name     string
 	params   []string // their names
+	args     []argument
 	examples []example
 }
 
@@ -54,6 +57,7 @@ const (
 	queryLine   = `(?:query|查询): ([^\n]*)`
 	exampleLine = `^(?:Example: |示例：)(".*")$`
 	paramLine   = `^- ([^:]+): `
+	kindLine    = `^- [^:]+: (.*?)(?:, (required|必填))?(?:[.。] .*|[.。]?)$`
 )
 
 // Sentences of the agent, by words that no other sentence has.
@@ -69,6 +73,7 @@ var (
 func read(r agent.Request) scene {
 	var s scene
 	s.tools = readTools(r)
+	s.schema, s.wantsJSON = wantedFormat(r)
 	start := questionAt(r.Messages)
 	if start < 0 {
 		return s
@@ -201,6 +206,9 @@ func parseList(text string) []toolInfo {
 		case param != nil:
 			t := &out[len(out)-1]
 			t.params = append(t.params, param[1])
+			if kind := compiled(kindLine).FindStringSubmatch(line); kind != nil {
+				t.args = append(t.args, argument{param[1], kind[1], kind[2] != ""})
+			}
 		case compiled(exampleLine).MatchString(line):
 			ask = ""
 			_ = json.Unmarshal([]byte(first(exampleLine, line)), &ask) // unquoted or empty
@@ -224,10 +232,22 @@ func (t *toolInfo) addExample(ask, call string) {
 func fromSpec(s tool.Spec) toolInfo {
 	t := toolInfo{name: s.Name}
 	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+		Properties map[string]schemaNode `json:"properties"`
+		Required   []string              `json:"required"`
 	}
 	_ = json.Unmarshal(s.Params, &schema) // a schema that cannot be read has no arguments
 	t.params = slices.Sorted(maps.Keys(schema.Properties))
+	for _, name := range t.params {
+		p := schema.Properties[name]
+		kind := p.kind()
+		for i, v := range p.Enum {
+			if i == 0 {
+				kind = ""
+			}
+			kind = strings.TrimPrefix(kind+"|"+string(v), "|")
+		}
+		t.args = append(t.args, argument{name, kind, slices.Contains(schema.Required, name)})
+	}
 	for _, e := range s.Examples {
 		for _, l := range []tool.Locale{tool.En, tool.Zh} {
 			ask, raw := e.In(l)

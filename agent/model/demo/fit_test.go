@@ -1,0 +1,71 @@
+package demo
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/sdk/tool"
+)
+
+// said returns the reply of the demo model to a question beside a client's own tools.
+func said(t *testing.T, question string, format *agent.Format, params ...string) (text string, calls []tool.Call) {
+	t.Helper()
+	r := agent.Request{Messages: []agent.ChatMessage{{Role: "user", Text: question}}, Format: format}
+	for i := 0; i < len(params); i += 2 {
+		r.Tools = append(r.Tools, tool.Spec{Name: params[i], Params: json.RawMessage(params[i+1])})
+	}
+	for d, err := range New().Generate(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += d.Text
+		if d.Call != nil {
+			calls = append(calls, *d.Call)
+		}
+	}
+	return text, calls
+}
+
+// The demo model calls a newcomer's own tool where the question speaks of it.
+func TestAClientsOwnTool(t *testing.T) {
+	city := `{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","enum":["celsius","fahrenheit"]},"days":{"type":"integer"}},"required":["city","unit","days"]}`
+	for question, want := range map[string]string{
+		"What is the weather in Paris?":                             `get_weather {"city":"Paris","days":1,"unit":"celsius"}`,
+		"Tell me the weather of New York for 3 days in fahrenheit.": `get_weather {"city":"New York","days":3,"unit":"fahrenheit"}`,
+		"How are you?": "",
+	} {
+		_, calls := said(t, question, nil, "getTime", `{}`, "get_weather", city)
+		got := ""
+		for _, c := range calls {
+			got += c.Tool + " " + string(c.Args)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", question, got, want)
+		}
+	}
+}
+
+// An answer in a format is a valid example of it, also when the schema is in the prompt alone.
+func TestAnAnswerInAFormat(t *testing.T) {
+	schema := `{"$defs":{"p":{"type":"object","properties":{"name":{"type":"string","maxLength":4},"born":{"type":"string","format":"date"},"kind":{"enum":["a","b"]}},"required":["name","born","kind"]}},
+		"type":"object","properties":{"people":{"type":"array","items":{"$ref":"#/$defs/p"},"minItems":2},"n":{"type":["null","integer"],"minimum":5},"ok":{"type":"boolean"}},"required":["people","n","ok"]}`
+	text, _ := said(t, "Who lives in Paris?", &agent.Format{Schema: json.RawMessage(schema)})
+	if want := `{"n":5,"ok":true,"people":[{"born":"2026-01-31","kind":"a","name":"Pari"},{"born":"2026-01-31","kind":"a","name":"Pari"}]}`; text != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	cfg := agent.Defaults()
+	cfg.Format = &agent.Format{Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)}
+	l, err := agent.New(cfg, New(), &box{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := l.Run(t.Context(), nil, "Where is the tower in Paris?")
+	if err != nil || turn.Answer != `{"city":"Paris"}` {
+		t.Errorf("%q, %v", turn.Answer, err)
+	}
+	if text, _ = said(t, "Hello", &agent.Format{}); !json.Valid([]byte(text)) || !strings.HasPrefix(text, "{") {
+		t.Errorf("any object: %s", text)
+	}
+}
