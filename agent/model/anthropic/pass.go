@@ -78,7 +78,7 @@ func (q *passing) open(ctx context.Context) (*wire.Stream, error) {
 		q.change(tool.Textf("the model was asked not to think, because its thoughts of before, which it wants back signed, are not known"))
 		s, err = q.ask(ctx)
 	}
-	q.failed = q.m.peer.Refused(err, nil)
+	q.failed = q.m.peer.Passing().Refused(err, nil)
 	return s, q.failed
 }
 
@@ -89,7 +89,7 @@ func wantsThoughts(no *wire.Refusal) bool {
 
 func (q *passing) ask(ctx context.Context) (*wire.Stream, error) {
 	q.tries++
-	q.reply = &passedReply{peer: q.m.peer, to: q.asked.NewWriter(q.m.cfg.Model)}
+	q.reply = &passedReply{peer: q.m.peer.Passing(), to: q.asked.NewWriter(q.m.cfg.Model)}
 	return wire.Question{
 		Peer: q.m.peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: q.reply,
 		Send: func(ctx context.Context) (res *http.Response, err error) {

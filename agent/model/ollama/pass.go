@@ -44,12 +44,12 @@ func (m *Model) Pass(ctx context.Context, r passthrough.Request) iter.Seq2[passt
 		var reply *passedReply
 		body := t.body()
 		open := func() (*wire.Stream, error) {
-			reply = &passedReply{peer: m.peer, to: asked.NewWriter(m.cfg.Model)}
+			reply = &passedReply{peer: m.peer.Passing(), to: asked.NewWriter(m.cfg.Model)}
 			s, err := wire.Question{
 				Peer: m.peer, First: m.cfg.FirstTimeout, Stall: m.cfg.StallTimeout, Reply: reply, Lines: true,
 				Send: func(ctx context.Context) (*http.Response, error) { return m.send(ctx, "/api/chat", body) },
 			}.Ask(ctx)
-			return s, m.peer.Refused(err, nil)
+			return s, m.peer.Passing().Refused(err, nil)
 		}
 		wire.DeliverItems(ctx, m.policy.Once(), open, func(i wire.Item, err error) bool {
 			switch {

@@ -63,7 +63,7 @@ func (q *passed) open(ctx context.Context) (*wire.Stream, error) {
 	if no, ok := errors.AsType[*wire.Refusal](err); ok && !q.asked && q.body.Streams() && q.m.learn(dialectAt{noUsage: q.m.dialect.noUsage.Load()}, false, no) && q.m.dialect.noUsage.Load() {
 		s, err = q.ask(ctx)
 	}
-	return s, q.m.peer.Refused(err, nil)
+	return s, q.m.peer.Passing().Refused(err, nil)
 }
 
 func (q *passed) ask(ctx context.Context) (*wire.Stream, error) {
@@ -74,8 +74,9 @@ func (q *passed) ask(ctx context.Context) (*wire.Stream, error) {
 			body = withUsage(body)
 		}
 	}
+	peer := q.m.peer.Passing()
 	return wire.Question{
-		Peer: q.m.peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: &passedReply{peer: q.m.peer, stream: body.Streams(), quiet: body.Streams() && !q.asked},
+		Peer: peer, First: q.m.cfg.FirstTimeout, Stall: q.m.cfg.StallTimeout, Reply: &passedReply{peer: peer, stream: body.Streams(), quiet: body.Streams() && !q.asked},
 		Send: func(ctx context.Context) (res *http.Response, err error) {
 			err = client(q.m.options).Post(ctx, "chat/completions", body.Bytes(), &res, option.WithHeader("Accept", accept), option.WithHeader("Content-Type", "application/json"))
 			return res, err

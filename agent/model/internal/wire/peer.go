@@ -43,6 +43,15 @@ type Peer struct {
 	HasKey bool
 	// Secrets are removed wherever they appear in what the provider says.
 	Secrets []string
+
+	passing bool
+}
+
+// Passing returns the peer for a request that is passed on: its client has the loop, and no
+// setting of weir's loop makes a prompt fit.
+func (p Peer) Passing() Peer {
+	p.passing = true
+	return p
 }
 
 // NewPeer returns the peer that a client of that protocol is configured with.

@@ -116,7 +116,7 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 	switch {
 	case status != http.StatusUnauthorized && hasAny(all, windowWords):
 		return p.Error(agent.ModelWindow, tool.Textf("the prompt is longer than the model's window"),
-			tool.Textf("set window in [models.%s] to the server's real limit, or lower max_tool_result_length or memory_limit in [agent]", p.Name))
+			p.windowHint(tool.Textf("set window in [models.%s] to the server's real limit, or lower max_tool_result_length or memory_limit in [agent]", p.Name)))
 	case status == http.StatusBadRequest && strings.Contains(all, "http request to an https server"):
 		return p.Error(agent.ModelUnreachable, tool.Textf("%s wants a secure connection", p.Where()),
 			tool.Textf("write https:// in base_url of [models.%s]", p.Name))
@@ -138,7 +138,7 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 			tool.Textf("wait, or raise the rate limit of the account"))
 	case status == http.StatusRequestEntityTooLarge:
 		return p.Error(agent.ModelWindow, tool.Textf("the request is too large for the server (413)"),
-			tool.Textf("lower window in [models.%s]", p.Name))
+			p.windowHint(tool.Textf("lower window in [models.%s]", p.Name)))
 	case status == http.StatusNotImplemented:
 		return p.final(agent.ModelOverloaded, tool.Textf("the server cannot do this (501)"), p.urlHint())
 	case hasAny(all, []string{"tools param requires --jinja", "unsupported param: tools"}): // llama.cpp, as a 500
@@ -148,6 +148,14 @@ func (p Peer) classify(status int, s Said) *agent.ModelError {
 			tool.Textf("try again later; for a server of your own, read its log"))
 	}
 	return p.refused(status, all)
+}
+
+// windowHint returns what makes a prompt fit; own is for the requests of weir's loop.
+func (p Peer) windowHint(own tool.Text) tool.Text {
+	if p.passing {
+		return tool.Textf("shorten the conversation, or begin a new one")
+	}
+	return own
 }
 
 // missing returns the error of a 404, and of 400 and in-stream errors that may mean the
