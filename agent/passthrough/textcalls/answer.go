@@ -108,7 +108,11 @@ func (a *answer) content(text string) string {
 			text = strings.TrimLeft(text, "\r\n")
 		}
 	case a.apart:
-		if text = strings.TrimLeft(text, "\r\n"); text == "" {
+		blank := "\r\n"
+		if a.second && !a.spoke { // of what it repeated
+			blank += " \t"
+		}
+		if text = strings.TrimLeft(text, blank); text == "" {
 			return ""
 		}
 		text = gap(a.said.String()) + text

@@ -155,7 +155,7 @@ func (m *model) recogniser(a *ask) (*parse.Set, []tool.Spec) {
 	case a.allowed != nil:
 		callable = slices.DeleteFunc(slices.Clone(a.tools), func(s tool.Spec) bool { return !slices.Contains(a.allowed, s.Name) })
 	}
-	return m.cache.Of(callable).Recogniser(), callable
+	return m.options.Cache.kits.Of(callable).Recogniser(), callable
 }
 
 // maxAsked is how long a text may be, in bytes, to be read for what it asks.

@@ -18,7 +18,7 @@ func TestTheHiddenRound(t *testing.T) {
 		{"text in front", "I look.\n" + unknown, paris, `"I look.\n" get_weather{"city":"Paris"} tool_calls`},
 		{"text in front of both", "I look.\n" + unknown, "This way:\n" + paris, `"I look.\n\nThis way:\n" get_weather{"city":"Paris"} tool_calls`},
 		{"the text again", "I look.\n" + unknown, "I look.\n" + paris, `"I look.\n" get_weather{"city":"Paris"} tool_calls`},
-		{"the text again, and more", "I look.\n" + unknown, "I look. Now:\n" + paris, `"I look.\n\n Now:\n" get_weather{"city":"Paris"} tool_calls`},
+		{"the text again, and more", "I look.\n" + unknown, "I look. Now:\n" + paris, `"I look.\n\nNow:\n" get_weather{"city":"Paris"} tool_calls`},
 		{"a part of the text again", "I look it up.\n" + unknown, "I look\n" + paris, `"I look it up.\n\nI look\n" get_weather{"city":"Paris"} tool_calls`},
 		{"text behind the bad call", unknown + "\nThat was it.", paris, `"" get_weather{"city":"Paris"} tool_calls`},
 		{"broken JSON", `<tool_call>{"name":"get_weather","arguments":{"city":"a" "b" oops}}</tool_call>`, paris, `"" get_weather{"city":"Paris"} tool_calls`},

@@ -20,7 +20,14 @@ type Options struct {
 	StartInThought bool
 	// Estimator counts the tokens of the description; nil: one that has learnt nothing.
 	Estimator *agent.Estimator
+	// Cache keeps what was read of the clients' tools for the next request; nil: the Model
+	// has one of its own.
+	Cache *Cache
 }
+
+// A Cache keeps what was read of lists of tools. The zero value is ready; it is safe for
+// concurrent use.
+type Cache struct{ kits prompt.Cache }
 
 // New returns a Model that serves requests with tools through m, which has no tool calling.
 // It asks m once, or twice where it corrects a call.
@@ -28,13 +35,15 @@ func New(m passthrough.Model, o Options) passthrough.Model {
 	if o.Estimator == nil {
 		o.Estimator = new(agent.Estimator)
 	}
-	return &model{inner: m, options: o, cache: new(prompt.Cache)}
+	if o.Cache == nil {
+		o.Cache = new(Cache)
+	}
+	return &model{m, o}
 }
 
 type model struct {
 	inner   passthrough.Model
 	options Options
-	cache   *prompt.Cache // of the clients' lists of tools
 }
 
 // Pass implements passthrough.Model.

@@ -6,6 +6,7 @@
 package ownloop
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/adapter"
 	"github.com/weirhost/weir/agent/passthrough"
+	"github.com/weirhost/weir/agent/passthrough/textcalls"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -34,10 +37,13 @@ type Config struct {
 }
 
 // A Service answers requests. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+	tools textcalls.Cache // of the clients
+}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{Config: c} }
 
 // An Ask is one request.
 type Ask struct {
@@ -72,14 +78,10 @@ func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk
 
 // pass passes the request on, counts it, and stores it before it returns.
 func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
-	model, err := s.modelFor(ctx, m, a.Body)
-	if err != nil {
-		return err
-	}
 	rec := s.record(a, m)
 	log := s.Logger.With("model", a.Model, "user", a.Principal, "client", rec.client.Name)
 	counted := usage.Passing{
-		Model: model, Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: &rec.answer,
+		Model: s.modelFor(ctx, m, a.Body), Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: &rec.answer,
 		Used: func(u agent.Usage, c *agent.Cost) {
 			rec.usage, rec.cost = u, c
 			s.Metrics.ModelAsked(a.Model, s.Now().Sub(rec.began))
@@ -94,7 +96,7 @@ func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.
 		rec.changed = append(rec.changed, t)
 		log.Info("a request could not be passed on as it was sent", "changed", t.String())
 	}}
-	err = rec.read(counted.Pass(ctx, r), s.Now, emit)
+	err := rec.read(counted.Pass(ctx, r), s.Now, emit)
 	if err != nil {
 		s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
 		log.Warn("a request that was passed through failed", "error", err)
@@ -103,11 +105,28 @@ func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.
 	return err
 }
 
-// modelFor returns what passes a request on to a model.
-func (s *Service) modelFor(_ context.Context, m setup.Model, _ passthrough.Body) (passthrough.Model, error) {
-	p, ok := agent.As[passthrough.Model](m.Model)
-	if !ok {
-		return nil, api.Problemf(http.StatusBadRequest, api.CodeUnsupported, "name `weir` or a profile", "requests cannot be passed through to the model %q", m.Info.Name)
+// modelFor returns what passes a request on to a model. One without tool calling of its own
+// is told of the client's tools in text.
+func (s *Service) modelFor(ctx context.Context, m setup.Model, b passthrough.Body) passthrough.Model {
+	p := adapter.Of(m.Model, m.Info.Name)
+	if !b.Has("tools") && !bytes.Contains(b.Get("messages"), []byte(`tool_call`)) || callsTools(ctx, m) {
+		return p
 	}
-	return p, nil
+	return textcalls.New(p, textcalls.Options{
+		Name: m.Info.Name, Window: m.Info.Window, StartInThought: m.Info.StartInThought, Estimator: m.Estimator, Cache: &s.tools,
+	})
+}
+
+// callsTools reports whether a model's own tool calling is to be used: by the operator's word,
+// by what was found out, by what the model says of itself; where none of them is known, it is.
+func callsTools(ctx context.Context, m setup.Model) bool {
+	if m.NativeTools != nil {
+		return *m.NativeTools
+	}
+	if m.Native != nil {
+		if works, known := m.Native(ctx); known {
+			return works
+		}
+	}
+	return m.Info.NativeTools == nil || *m.Info.NativeTools
 }
