@@ -356,7 +356,8 @@ func (i *installing) takeOut(r clientfile.Record) (bool, error) {
 	if ok, err := i.show(tool.Textf("Write this into %s?", i.file.Path), diff); err != nil || !ok {
 		return false, err
 	}
-	if r.Made && clientfile.Empty(after) {
+	gone := r.Made && clientfile.Empty(after)
+	if gone {
 		err = i.file.Remove()
 	} else {
 		err = i.file.Write(after, len(clientfile.Tokens(after)) > 0)
@@ -364,7 +365,11 @@ func (i *installing) takeOut(r clientfile.Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !i.c.AsJSON(i.report(true, diff)) {
+	switch {
+	case i.c.AsJSON(i.report(true, diff)):
+	case gone:
+		i.c.errf("%s had nothing else and is removed\n", i.file.Path)
+	default:
 		i.c.errf("%s is written\n", i.file.Path)
 	}
 	if len(clientfile.Tokens(after)) > 0 {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/openapi"
@@ -101,7 +102,9 @@ func (a *Check) caller(r *http.Request) (who caller, p *api.Problem) {
 	}
 	switch {
 	case err != nil:
-		return who, api.Problemf(http.StatusServiceUnavailable, "store", "try again in a moment", "the token cannot be looked up: the database does not answer")
+		p = api.Problemf(http.StatusServiceUnavailable, "store", "try again in a moment", "the token cannot be looked up: the database does not answer")
+		p.RetryAfter = 2 * time.Second
+		return who, p
 	case !ok:
 		return who, api.Problemf(http.StatusUnauthorized, "wrong_token", "`weir paths` says where the right one is", "the token is wrong")
 	}

@@ -2,7 +2,9 @@ package access
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/weirhost/weir/host/daemon/setup"
@@ -57,9 +59,9 @@ func (b *Bearers) Add(r *http.Request, stop context.CancelFunc) (gone func()) {
 		c.whose = func() (string, bool) { return b.sessions.Whose(r) }
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.open[c] = true
-	b.checkLocked(c) // the token may have changed since the request was let in
+	b.mu.Unlock()
+	c.check() // the token may have changed since the request was let in
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -70,14 +72,15 @@ func (b *Bearers) Add(r *http.Request, stop context.CancelFunc) (gone func()) {
 // Check stops the connections whose token does not hold any more.
 func (b *Bearers) Check() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for c := range b.open {
-		b.checkLocked(c)
+	all := slices.Collect(maps.Keys(b.open))
+	b.mu.Unlock()
+	for _, c := range all { // the store may be asked, and none waits for it but the caller
+		c.check()
 	}
 }
 
-// checkLocked stops a connection if its token does not hold; b.mu is held.
-func (b *Bearers) checkLocked(c *bearer) {
+// check stops a connection if its token does not hold.
+func (c *bearer) check() {
 	if principal, ok := c.whose(); !ok || principal != c.principal {
 		c.stop()
 	}

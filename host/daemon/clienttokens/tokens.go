@@ -20,6 +20,9 @@ import (
 // prefix is that of each token: no other text is looked up.
 const prefix = "weir_client_"
 
+// patience is how long a look-up may take.
+const patience = 5 * time.Second
+
 // most bounds the tokens of one principal.
 const most = 100
 
@@ -43,6 +46,8 @@ func (t *Tokens) Whose(ctx context.Context, token string) (principal, client str
 	if !strings.HasPrefix(token, prefix) {
 		return "", "", false, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	one, ok, err := t.Store.ClientToken(ctx, digest(token))
 	if err != nil || !ok {
 		return "", "", false, err
