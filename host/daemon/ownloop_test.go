@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/demo"
 	provider "github.com/weirhost/weir/agent/model/openai"
 	"github.com/weirhost/weir/host/daemon/setup"
 )
@@ -283,5 +284,42 @@ func TestNamesOfPassedModels(t *testing.T) {
 	}
 	if want := "weir=fast/true/5000 fast=plain/true/5000 model:fast=fast/false/5000 plain=plain/false/5000 model:weir=weir/false/5000 "; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A model without tool calling of its own gets the client's tools as text, and its call in text
+// comes out as a call.
+func TestAPassedRequestToAModelThatCallsByText(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, n int, _ string) {
+		chunks(w, `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"up-1","choices":[{"index":0,"delta":{"role":"assistant","content":"I look.\n<tool_call>{\"name\":\"bash\",\"arguments\":{\"command\":\"ls\"}}</tool_call>"},"finish_reason":null}]}`, endChunk)
+	})
+	s := passing(t, u)
+	no := false
+	cfg := s.daemon.current.State().Config
+	own := cfg.Models["own"]
+	own.NativeTools = &no
+	cfg.Models = map[string]Model{"own": own}
+	if err := s.daemon.Configure(cfg); err != nil {
+		t.Fatal(err)
+	}
+	a := s.pass(agentBody)
+	if sent := u.asked()[0]; strings.Contains(sent, `"tools"`) || !strings.Contains(sent, `Runs.\n\n- one\n- two`) || !strings.Contains(sent, "iVBO") {
+		t.Errorf("sent upstream: %s", sent)
+	}
+	if !strings.Contains(a.body, `"finish_reason":"tool_calls"`) || !strings.Contains(a.body, `"name":"bash"`) || strings.Contains(a.body, "<tool_call>") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// The demo model speaks no protocol, and serves a client with its own loop all the same.
+func TestAPassedRequestToAModelWithoutAProtocol(t *testing.T) {
+	s := newServer(t, demo.New())
+	a := s.pass(`{"model":"scripted","stream":true,"messages":[{"role":"user","content":"What is the weather in Paris?"}],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`)
+	if a.status != 200 || !strings.Contains(a.body, `"name":"get_weather"`) || !strings.Contains(a.body, `{\"city\":\"Paris\"}`) || !strings.Contains(a.body, `"finish_reason":"tool_calls"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a = s.pass(`{"model":"scripted","messages":[{"role":"user","content":"Where is the tower in Paris?"}],"response_format":{"type":"json_schema","json_schema":{"name":"c","schema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}}`)
+	if a.status != 200 || !strings.Contains(a.body, `{\"city\":\"Paris\"}`) {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
