@@ -3,7 +3,6 @@ package passthrough
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 
@@ -26,37 +25,54 @@ type member struct {
 // must not see another model than weir has checked. The error is a *tool.Error; a Body whose
 // only fault is such a member comes with it.
 func ReadBody(raw json.RawMessage) (Body, error) {
+	if !json.Valid(raw) {
+		return Body{}, badBody(raw)
+	}
 	var b Body
 	var twice error
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return b, notObject()
-	}
 	seen := map[string]string{}
-	for from := d.InputOffset(); d.More(); from = d.InputOffset() {
-		t, err := d.Token()
-		name, ok := t.(string)
-		if err != nil || !ok {
-			return b, notObject()
+	var written json.RawMessage // the name, until its value comes
+	if !inside(raw, '{', func(v json.RawMessage) bool {
+		if written == nil {
+			written = v
+			return true
 		}
-		written := bytes.TrimLeft(raw[from:d.InputOffset()], ", \t\r\n")
+		name := ""
+		_ = json.Unmarshal(written, &name) // valid, and a string
 		if before, ok := seen[strings.ToLower(name)]; ok && twice == nil {
 			twice = tool.Errorf(tool.BadArgs, "send one of them", "the body has the members %q and %q, of which only one can count", before, name)
 		}
 		seen[strings.ToLower(name)] = name
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return b, tool.Errorf(tool.BadArgs, "send a chat completion request", "the member %q of the body is not JSON", name)
-		}
-		b.members = append(b.members, member{name, written, value})
-	}
-	if _, err := d.Token(); err != nil { // the end of the object
-		return b, notObject()
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return b, tool.Errorf(tool.BadArgs, "send one JSON object", "the body continues after its JSON object")
+		b.members = append(b.members, member{name, written, v})
+		written = nil
+		return true
+	}) {
+		return Body{}, notObject()
 	}
 	return b, twice
+}
+
+// badBody says what is wrong with a body that is not JSON.
+func badBody(raw json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return notObject()
+	}
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return notObject()
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return tool.Errorf(tool.BadArgs, "send a chat completion request", "the member %q of the body is not JSON", name)
+		}
+	}
+	if _, err := d.Token(); err != nil { // the end of the object
+		return notObject()
+	}
+	return tool.Errorf(tool.BadArgs, "send one JSON object", "the body continues after its JSON object")
 }
 
 func notObject() error {

@@ -36,8 +36,8 @@ type Message struct {
 
 // History reads the messages of a request; false: they are not a list of objects.
 func (b Body) History() (h History, ok bool) {
-	var raws []json.RawMessage
-	if json.Unmarshal(b.Get("messages"), &raws) != nil {
+	raws, ok := elements(b.Get("messages"))
+	if !ok {
 		return h, false
 	}
 	system := sha256.New()
@@ -85,25 +85,18 @@ func (a *Answer) Sent() Message {
 
 func readMessage(raw json.RawMessage) (Message, bool) {
 	m := Message{Raw: raw}
-	var head struct {
-		Role string `json:"role"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
+	if len(raw) == 0 || raw[0] != '{' {
 		return m, false
 	}
-	m.Role = head.Role
+	_ = json.Unmarshal(memberOf(raw, "role"), &m.Role) // the server refuses what is no text
 	if m.Role != "assistant" {
 		m.Digest = digest(raw)
 		return m, true
 	}
-	var calls struct {
-		Calls []Call `json:"tool_calls"`
-	}
-	if json.Unmarshal(raw, &calls) != nil {
+	if calls := memberOf(raw, "tool_calls"); calls != nil && json.Unmarshal(calls, &m.Calls) != nil {
 		m.Digest = digest(raw)
 		return m, true
 	}
-	m.Calls = calls.Calls
 	m.Digest = answerDigest(Text(raw), m.Calls)
 	return m, true
 }

@@ -18,30 +18,20 @@ func Text(message json.RawMessage) string { return strings.Join(Texts(message), 
 
 // Texts returns the parts of a message's text.
 func Texts(message json.RawMessage) []string {
-	var m struct {
-		Content json.RawMessage `json:"content"`
-		Refusal string          `json:"refusal"`
-	}
-	if json.Unmarshal(message, &m) != nil {
-		return nil
-	}
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		if text += m.Refusal; text == "" {
-			return nil
-		}
-		return []string{text}
-	}
-	var parts []json.RawMessage
-	if json.Unmarshal(m.Content, &parts) != nil {
-		return nil
+	content, text, refusal := memberOf(message, "content"), "", ""
+	if raw := memberOf(message, "refusal"); raw != nil {
+		_ = json.Unmarshal(raw, &refusal) // null, or a text
 	}
 	var out []string
-	for _, p := range parts {
-		out = append(out, part(p))
+	if parts, ok := elements(content); ok {
+		for _, p := range parts {
+			out = append(out, part(p))
+		}
+	} else if content != nil && json.Unmarshal(content, &text) == nil && text != "" {
+		out = append(out, text)
 	}
-	if m.Refusal != "" {
-		out = append(out, m.Refusal)
+	if refusal != "" {
+		out = append(out, refusal)
 	}
 	return out
 }

@@ -27,7 +27,7 @@ type upstream struct {
 }
 
 // newUpstream starts an upstream. answer gets the number of the request, from 1.
-func newUpstream(t *testing.T, answer func(w http.ResponseWriter, n int, body string)) *upstream {
+func newUpstream(t testing.TB, answer func(w http.ResponseWriter, n int, body string)) *upstream {
 	u := &upstream{}
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost { // the list of models
@@ -74,7 +74,7 @@ func passing(t *testing.T, u *upstream) *server {
 }
 
 // ownModel is the model "own", which asks an upstream.
-func ownModel(t *testing.T, u *upstream) agent.Model {
+func ownModel(t testing.TB, u *upstream) agent.Model {
 	native := true
 	m, err := provider.New(provider.Config{Config: model.Config{
 		Name: "own", Model: "up-1", BaseURL: u.URL + "/v1", Key: "k", NativeTools: &native, RetryWait: time.Millisecond,
@@ -88,14 +88,18 @@ func ownModel(t *testing.T, u *upstream) agent.Model {
 
 // passes makes m the model "own" of the server, with settings for clients.
 func (s *server) passes(m agent.Model) {
+	if err := passTo(s.daemon, m); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func passTo(d *Daemon, m agent.Model) error {
 	native := true
-	cfg := s.daemon.current.State().Config
+	cfg := d.current.State().Config
 	cfg.Models = map[string]Model{"own": {Model: m, NativeTools: &native}}
 	cfg.Profiles["default"] = Profile{Model: "own", Agent: cfg.Profiles["default"].Agent}
 	cfg.Clients = setup.Clients{"secretive": {Keep: false}}
-	if err := s.daemon.Configure(cfg); err != nil {
-		s.Fatal(err)
-	}
+	return d.Configure(cfg)
 }
 
 // agentBody is a request as a coding agent sends it.

@@ -104,14 +104,14 @@ func (r *record) passed(h passthrough.History, elapsed time.Duration, failed err
 	if h.ToolsDigest != "" {
 		p.Tools = &store.PassedText{Digest: h.ToolsDigest, Body: h.Tools}
 	}
-	question, turn := "", 0
+	question, turn := passthrough.Message{}, 0
 	for _, m := range h.Messages {
 		role := m.StoredRole()
 		if role == agent.RoleUser {
 			turn++
-			question = typed(m)
+			question = m
 			if p.Title == "" {
-				p.Title = turns.Title(nil, question)
+				p.Title = turns.Title(nil, typed(m))
 			}
 		}
 		p.Messages = append(p.Messages, store.PassedMessage{Digest: m.Digest, Chain: m.Chain, Role: string(role), Turn: max(turn, 1)})
@@ -129,7 +129,7 @@ func (r *record) passed(h passthrough.History, elapsed time.Duration, failed err
 	}
 	p.Trace = func(conversation string) *store.Trace {
 		t := r.trace(elapsed, failed)
-		t.Conversation, t.Turn, t.Question, t.Reason = conversation, turn, api.Clip(turns.FirstLine(question), 200), reason
+		t.Conversation, t.Turn, t.Question, t.Reason = conversation, turn, api.Clip(turns.FirstLine(typed(question)), 200), reason
 		sent := tool.Textf("messages sent: %d, in a request of %d bytes; nothing was left out", len(h.Messages), r.bytes)
 		if len(r.changed) > 0 {
 			sent = tool.Textf("messages sent: %d, in a request of %d bytes; what was changed:", len(h.Messages), r.bytes)
