@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/machine"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/models"
@@ -54,6 +55,9 @@ type Config struct {
 	// Stop ends the process as a signal would, and returns at once. Nil: what started
 	// the daemon ends it.
 	Stop func()
+	// HandOver has the process leave the data folder to another daemon, soon after it returns.
+	// An error says why the process does not. Nil: it never does.
+	HandOver func(to api.HandOver) error
 	// Book is a sink of the log, which the page shows of each plugin; nil: it shows nothing.
 	Book *plugins.Logbook
 	// Grant adds to the grants of a plugin in the configuration, with folders in the

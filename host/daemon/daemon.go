@@ -269,7 +269,7 @@ func (d *Daemon) routes() []openapi.Route {
 		(&tools{h, d.store, d.current, d.admission, d.turns, d.metrics, d.calls, d.knows, d.log, clock}).routes(),
 		d.runs.Routes(),
 		(&profiles{d.current}).routes(),
-		(&reloads{d.admission, d.Reload, d.cfg.Stop}).routes(),
+		(&reloads{d.admission, d.Reload, d.cfg.Stop, d.cfg.HandOver}).routes(),
 		d.plugins.Routes(),
 		(&archives.Archives{Host: h, Log: d.log, Call: d.callOf, Sees: d.mcp.seesTool}).Routes(),
 		(&results{h, d.store, d.turns, d.log, clock}).routes(),

@@ -30,7 +30,8 @@ type ReloadReport struct {
 type reloads struct {
 	admission *turns.Admission
 	reload    func(context.Context) (ReloadReport, error)
-	stop      func() // nil: refused
+	stop      func()                   // nil: refused
+	handOver  func(api.HandOver) error // nil: refused
 }
 
 func (l *reloads) routes() []openapi.Route {
@@ -46,6 +47,13 @@ func (l *reloads) routes() []openapi.Route {
 			Method: "POST", Path: "/api/stop",
 			Auth: openapi.Operator, Handle: l.postStop,
 			About: "Stop the daemon: running answers have their time to end",
+			Fails: []int{409},
+		},
+		{
+			Method: "POST", Path: "/api/handover",
+			Auth: openapi.Operator, Handle: l.postHandOver,
+			About: "For `weir serve`: have a `weir mcp` give the data folder back, and forward to the new daemon",
+			Takes: api.HandOver{},
 			Fails: []int{409},
 		},
 	}
@@ -64,5 +72,21 @@ func (l *reloads) postStop(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.WriteHeader(http.StatusNoContent)
 	l.stop()
+	return nil
+}
+
+// postHandOver has this process give the data folder to another one, after its answer.
+func (l *reloads) postHandOver(w http.ResponseWriter, r *http.Request) error {
+	var to api.HandOver
+	if err := httpjson.Read(w, r, &to); err != nil {
+		return err
+	}
+	if l.handOver == nil {
+		return api.Problemf(http.StatusConflict, "not_handed_over", "stop this daemon first: `weir stop`", "this daemon keeps the data folder until it ends")
+	}
+	if err := l.handOver(to); err != nil {
+		return api.Problemf(http.StatusConflict, "not_handed_over", "", "the daemon keeps the data folder: %v", msg.Of(err))
+	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -52,6 +52,7 @@ var strangers = map[string][]visit{
 	"POST /api/plugins/reload":           noIDs,
 	"POST /api/reload":                   noIDs,
 	"POST /api/stop":                     noIDs,
+	"POST /api/handover":                 noIDs,
 	"POST /api/plugins/{name}/approve":   {{path: "/api/plugins/nobody/approve"}},
 	"POST /api/plugins/{name}/disable":   {{path: "/api/plugins/nobody/disable"}},
 	"POST /api/plugins/{name}/enable":    {{path: "/api/plugins/nobody/enable"}},

@@ -9,10 +9,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
@@ -63,6 +65,15 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 	end := time.Now().Add(joinTime)
 	o := c.options()
 	o.Stays = true
+	leave := make(chan struct{})
+	gone := sync.OnceFunc(func() { close(leave) })
+	o.HandOver = func(to api.HandOver) error {
+		err := o.Source.Accepts(to)
+		if err == nil {
+			gone()
+		}
+		return err
+	}
 	for {
 		if cl := c.running(ctx, p); cl != nil {
 			err := c.refused(cl)
@@ -79,10 +90,12 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 			if time.Now().After(end) || ctx.Err() != nil {
 				return nil, err
 			}
+		} else if app.Claimed(p) { // a daemon that starts, or fails, soon
+			end = time.Now().Add(joinTime)
 		} else {
 			a, err := c.open(ctx, o)
 			if err == nil {
-				return c.host(ctx, a)
+				return c.host(ctx, a, leave)
 			}
 			if _, busy := errors.AsType[*app.BusyError](err); !busy || time.Now().After(end) || ctx.Err() != nil {
 				return nil, err
@@ -99,8 +112,8 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 // client would give up, and it is notified of tools that come later.
 const serversTime = 10 * time.Second
 
-// host serves in this process, where other commands find it.
-func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
+// host serves in this process, where other commands find it, until leave is closed.
+func (c *cli) host(ctx context.Context, a *app.App, leave <-chan struct{}) (*mcpbridge.Peer, error) {
 	wait, over := context.WithTimeout(ctx, serversTime)
 	err := a.Host.WaitServers(wait)
 	over()
@@ -111,7 +124,19 @@ func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	go a.Maintain(ctx)
 	go a.Follow(ctx)
-	l := &mcpbridge.Peer{Serve: a.Daemon.ServeMCP, Close: func() { stop(); a.Close() }}
+	drain := time.Duration(a.Settings.Server.Drain)
+	end := func() {
+		select {
+		case <-leave: // others' calls end first, too
+			wait, over := context.WithTimeout(context.WithoutCancel(ctx), drain)
+			defer over()
+			_ = a.Daemon.Drain(wait) // those that are cut off say so
+		default:
+		}
+		stop()
+		a.Close()
+	}
+	l := &mcpbridge.Peer{Serve: a.Daemon.ServeMCP, Leave: leave, Grace: drain, Close: sync.OnceFunc(end)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
 		err = app.Announce(a.Paths, a.Address("http://"+listener.Addr().String(), "mcp"))
@@ -122,12 +147,11 @@ func (c *cli) host(ctx context.Context, a *app.App) (*mcpbridge.Peer, error) {
 	}
 	srv := a.HTTPServer()
 	go func() { _ = srv.Serve(listener) }() // ends with http.ErrServerClosed
-	l.Close = func() {
+	l.Close = sync.OnceFunc(func() {
 		_ = os.Remove(a.Paths.Address)
-		stop()
-		a.Close()
+		end()
 		_ = srv.Close()
-	}
+	})
 	return l, nil
 }
 

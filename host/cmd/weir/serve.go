@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,13 +48,12 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.Quiet, o.Stays, o.Notice, o.Stop = false, true, nil, cancel // its log has the warnings
-	a, err := c.open(ctx, o)
-	for end := time.Now().Add(joinTime); err != nil; a, err = c.open(ctx, o) {
-		if b, busy := errors.AsType[*app.BusyError](err); busy && b.Daemon || !c.busy(ctx, err, end) {
-			return err
-		}
+	a, release, err := c.takeFolder(ctx, o)
+	if err != nil {
+		return err
 	}
 	defer a.Close()
+	defer release()
 	addr = cmp.Or(addr, a.Settings.Server.Addr)
 	l, err := listen(addr)
 	if err != nil {
@@ -64,6 +64,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 		a.Warn(msg.Of(err))
 	}
 	defer func() { _ = os.Remove(a.Paths.Address) }()
+	release() // those who wait for a daemon find this one
 	srv := a.HTTPServer()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
@@ -79,6 +80,51 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	a.NotifyManager(notify.SdNotifyStopping)
 	c.errf("stopping: waiting for running answers\n")
 	return stop(context.WithoutCancel(ctx), a, srv)
+}
+
+// takeFolder opens the data folder. It waits for commands that use it for a moment, and takes
+// it over from a `weir mcp`; from another `weir serve` it does not. Until release is called,
+// which may be twice, no `weir mcp` opens the folder.
+func (c *cli) takeFolder(ctx context.Context, o app.Options) (a *app.App, release func(), err error) {
+	claim := func() {}
+	defer func() {
+		if err != nil {
+			claim()
+		}
+	}()
+	asked := 0 // the last process that was asked for the folder
+	for end := time.Now().Add(joinTime); ; {
+		if a, err = c.open(ctx, o); err == nil {
+			return a, claim, nil
+		}
+		if b, busy := errors.AsType[*app.BusyError](err); busy && b.Daemon {
+			p, _ := c.findPaths() // open has found them
+			if s := c.running(ctx, p); s != nil && s.at.PID != asked {
+				if s.at.Command != "mcp" {
+					return nil, nil, err
+				}
+				if asked == 0 {
+					claim = sync.OnceFunc(app.Claim(ctx, p))
+				}
+				if no := s.Post(ctx, "/api/handover", o.Source.HandOver(), nil); no != nil {
+					c.errf("weir: %v\n", msg.Of(no))
+					return nil, nil, err
+				}
+				c.errf("weir: taking the data folder over from the MCP client's weir (process %d), whose running calls end first\n", s.at.PID)
+				asked, c.waited = s.at.PID, true
+				end = time.Now().Add(joinTime + c.drainTime())
+			}
+		}
+		if !c.busy(ctx, err, end) {
+			return nil, nil, err
+		}
+	}
+}
+
+// drainTime is how long running answers may take to end.
+func (c *cli) drainTime() time.Duration {
+	_, l, _ := c.settings() // without a file the defaults hold
+	return time.Duration(l.Settings.WithDefaults().Server.Drain)
 }
 
 // stop ends a daemon: running answers have their time, then those that are left

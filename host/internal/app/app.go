@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/daemon/plugins"
 	"github.com/weirhost/weir/host/daemon/web"
@@ -45,6 +46,8 @@ type Options struct {
 	Stays bool
 	// Stop ends the process when an operator asks over the API. Nil: it is refused.
 	Stop func()
+	// HandOver has the process leave the data folder to a `weir serve`, as of daemon.Config.
+	HandOver func(to api.HandOver) error
 	// ModelHTTP asks the models; nil: the default client. Tests lead the address of a
 	// hosted service to a server of their own.
 	ModelHTTP *http.Client
@@ -145,7 +148,7 @@ func Open(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.Daemon, err = daemon.New(daemon.Config{
 		Host: a.Host, Models: a.models, Profiles: s.Profiles(), Users: s.DaemonUsers(), Clients: s.DaemonClients(), Token: a.Token, Hosts: s.Server.Hosts,
-		Book: book, Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, AddModel: a.AddModel, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
+		Book: book, Grant: a.grant, Grants: a.grants, Edit: a, Scripts: a.scripts, ScriptSettings: s.Scripts, About: a, FindModels: a.findModels, AddModel: a.AddModel, TestModel: a.testModel, Reload: a.Reload, Stop: o.Stop, HandOver: o.HandOver, MCP: s.MCPServer(a.language(s)), Pages: web.Files(), Settings: a.Settings,
 		MaxTurns: s.Server.MaxTurns, Tracing: a.tracing.forDaemon(), ResumeGrace: time.Duration(s.Server.Grace),
 		Lease: a.Paths.Lease(), Version: o.Version, Logger: a.Log.Named("daemon"),
 	})

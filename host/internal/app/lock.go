@@ -49,3 +49,29 @@ func Lock(ctx context.Context, p config.Paths) (*flock.Flock, error) {
 	_ = os.Remove(p.Address)
 	return l, nil
 }
+
+// Claim tells Claimed until release is called, or the process ends, that this process waits
+// for the data folder: of several that could take it, a daemon that a person or the system
+// started is to have it.
+func Claim(ctx context.Context, p config.Paths) (release func()) {
+	l := flock.New(p.Claim(), flock.SetPermissions(0o600))
+	wait, cancel := context.WithTimeout(ctx, LockTimeout)
+	defer cancel()
+	if ok, err := l.TryLockContext(wait, LockTimeout/20); err != nil || !ok {
+		return func() {} // another one waits for it
+	}
+	return func() { _ = l.Unlock() }
+}
+
+// Claimed reports whether a process waits for the data folder that goes first.
+func Claimed(p config.Paths) bool {
+	if _, err := os.Stat(p.Claim()); err != nil {
+		return false
+	}
+	l := flock.New(p.Claim(), flock.SetPermissions(0o600))
+	free, err := l.TryRLock()
+	if free {
+		_ = l.Unlock()
+	}
+	return err == nil && !free
+}

@@ -69,7 +69,7 @@ func (o Source) Paths() (Paths, error) {
 // Hidden returns the files that no tool may see, whatever its grants: keys, the token, results of other conversations and
 // compiled code. The whole data folder is hidden unless it contains the current folder or the configuration.
 func (p Paths) Hidden() []string {
-	files := []string{p.Token, p.Address, p.Lock, p.Lease(), p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.Installed(), p.ChatHistory(), p.ChatHistory() + ".new"}
+	files := []string{p.Token, p.Address, p.Lock, p.Claim(), p.Lease(), p.Pins, p.Pins + ".new", p.Approved, p.Archive, p.Archive + "-wal", p.Archive + "-shm", p.Archive + "-journal", p.Cache, p.Quarantine(), p.TrustFile(), p.Installed(), p.ChatHistory(), p.ChatHistory() + ".new"}
 	if p.Config != "" {
 		files = append(files, dotenv.File(p.Config), dotenv.File(p.Config)+dotenv.Local)
 	}
@@ -97,6 +97,9 @@ func (p Paths) Quarantine() string { return filepath.Join(p.Data, "quarantine.js
 
 // Installed returns the file that says what `weir mcp install` wrote into clients' files.
 func (p Paths) Installed() string { return filepath.Join(p.Data, "installed.json") }
+
+// Claim returns the file that a daemon locks while it waits for Lock.
+func (p Paths) Claim() string { return p.Lock + ".next" }
 
 // Lease returns the file with the id of the last daemon that had Lock.
 func (p Paths) Lease() string { return p.Lock + ".daemon" }

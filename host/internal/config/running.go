@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 
+	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/msg"
 )
@@ -49,18 +50,44 @@ func (o Source) Refused(a client.Address) error {
 // the workspace of a running daemon and not inside it: tools would read other files than
 // the caller means. The .env beside the configuration may name the folder.
 func (o Source) Misplaced(a client.Address) error {
-	env := o.Lookup
-	if p, err := o.Paths(); err == nil {
-		if l, err := o.Load(p); err == nil {
-			env = l.Secrets
-		}
-	}
-	here := o.WorkspaceIn(env)
+	here := o.would().Workspace
 	if a.Workspace == "" || contains(a.Workspace, here) {
 		return nil
 	}
 	return msg.Usagef("", "the tools of the running daemon see the folder %s, not %s", a.Workspace, here).
 		WithHint("run the command in %s, add --workspace %s if you mean that folder, or first %v", a.Workspace, a.Workspace, a.Stopping())
+}
+
+// HandOver describes the daemon that this source would start, to one that has its data folder.
+func (o Source) HandOver() api.HandOver {
+	a := o.would()
+	return api.HandOver{Config: a.Config, Plugins: a.Plugins, Workspace: a.Workspace}
+}
+
+// Accepts returns an error if a command of this source could not work with a daemon that
+// wants the data folder.
+func (o Source) Accepts(to api.HandOver) error {
+	a := client.Address{Command: "serve", Config: to.Config, Plugins: to.Plugins, Workspace: to.Workspace}
+	if err := o.Refused(a); err != nil {
+		return err
+	}
+	if here := o.would().Workspace; o.Misplaced(a) != nil {
+		return msg.Errorf("its tools see the folder %s, and those of the new daemon would see %s", here, a.Workspace)
+	}
+	return nil
+}
+
+// would describes the daemon that this source would start.
+func (o Source) would() client.Address {
+	p, err := o.Paths()
+	if err != nil {
+		return o.Running(p, o.Lookup)
+	}
+	l, err := o.Load(p)
+	if err != nil {
+		return o.Running(p, o.Lookup)
+	}
+	return o.Running(p, l.Secrets)
 }
 
 // absolute is filepath.Abs with the links of the path followed, where that works.

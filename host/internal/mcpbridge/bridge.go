@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A Peer answers the messages of a client: a daemon, or this process.
@@ -23,31 +24,39 @@ type Peer struct {
 	W io.WriteCloser
 	// Serve answers in this process. Nil: R and W do.
 	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
-	// Close releases the peer.
+	// Leave is closed when the client must go on with another peer. Its requests are then
+	// answered first, within Grace; new ones wait for the other peer. Nil: never.
+	Leave <-chan struct{}
+	Grace time.Duration
+	// Close releases the peer, and ends R. It may be called twice.
 	Close func()
 }
 
 // Run connects a client, which writes messages to in and reads answers from out, to
 // a peer. When a peer disconnects, Run calls lost and connects to the next one: it
 // repeats the client's introduction there, and answers the requests that were open
-// with an error. It returns when the client ends its input or when ctx ends.
+// with an error. From a peer that is to be left it goes to the next one in the same way,
+// without a call of lost. It returns when the client ends its input or when ctx ends.
 func Run(ctx context.Context, in io.Reader, out io.Writer, connect func(context.Context) (*Peer, error), lost func()) error {
+	return newBridge(in, out).serve(ctx, connect, lost)
+}
+
+// serve is Run with this bridge.
+func (b *bridge) serve(ctx context.Context, connect func(context.Context) (*Peer, error), lost func()) error {
 	p, err := connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { p.Close() }()
-	if p.Serve != nil {
-		return ended(ctx, p.Serve(ctx, in, out))
-	}
-	b := newBridge(in, out)
 	for {
 		over, err := b.run(ctx, p)
 		if over {
 			return ended(ctx, err)
 		}
 		p.Close()
-		lost()
+		if !b.leaving() {
+			lost()
+		}
 		if p, err = connect(ctx); err != nil {
 			p = &Peer{Close: func() {}}
 			return err
@@ -77,7 +86,9 @@ type bridge struct {
 	hello   [][]byte        // the messages that begin a session
 	open    map[string]bool // ids of requests; false: answered by an earlier peer
 	skip    string          // id of an answer that the client has received already
-	changed chan struct{}   // closed and replaced when to, ended or failure change
+	hold    bool            // the peer is left: requests are kept for the next one
+	kept    [][]byte
+	changed chan struct{} // closed and replaced when to, ended or failure change
 }
 
 func newBridge(in io.Reader, out io.Writer) *bridge {
@@ -90,6 +101,7 @@ func newBridge(in io.Reader, out io.Writer) *bridge {
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 }
 
 // pump reads the client's lines to their end. It may run until the process ends: a
@@ -112,6 +124,9 @@ func (b *bridge) pump() {
 	}
 }
 
+// maxKept bounds the lines that are kept for the next peer; what else the client says waits.
+const maxKept = 1000
+
 // forward passes a line to the peer, and waits until one is connected.
 func (b *bridge) forward(line []byte) {
 	var e envelope
@@ -123,6 +138,13 @@ func (b *bridge) forward(line []byte) {
 			b.mu.Unlock()
 			return
 		}
+		if b.hold && b.forNext(e, known) {
+			if to = nil; len(b.kept) < maxKept {
+				b.kept = append(b.kept, line)
+				b.mu.Unlock()
+				return
+			}
+		}
 		if to != nil && known {
 			b.remember(e, line)
 		}
@@ -133,6 +155,24 @@ func (b *bridge) forward(line []byte) {
 		}
 		<-changed
 	}
+}
+
+// forNext reports whether a line is for the next peer when the present one is left: what
+// asks for something, and what ends something that the next one is asked for. Answers are
+// for who has asked. b.mu is held.
+func (b *bridge) forNext(e envelope, known bool) bool {
+	if e.Method == "notifications/cancelled" {
+		var of struct{ RequestID json.RawMessage }
+		return json.Unmarshal(e.Params, &of) != nil || !b.open[string(of.RequestID)]
+	}
+	return !known || len(e.ID) > 0 && e.Method != ""
+}
+
+// leaving reports whether the peer was left, and the next one is not connected yet.
+func (b *bridge) leaving() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hold
 }
 
 // remember stores what the next peer must know of a message. b.mu is held.
@@ -154,11 +194,12 @@ func (b *bridge) wake() {
 	b.changed = make(chan struct{})
 }
 
-// run passes lines until the client has ended (over) or the peer has.
+// run passes lines until the client has ended (over), or the peer has or was left.
 func (b *bridge) run(ctx context.Context, p *Peer) (over bool, err error) {
 	r, w := p.R, p.W
+	served := make(chan error, 1)
 	if p.Serve != nil {
-		r, w = p.pipe(ctx)
+		r, w = p.pipe(ctx, served)
 	}
 	answers := make(chan struct{})
 	go func() {
@@ -168,10 +209,15 @@ func (b *bridge) run(ctx context.Context, p *Peer) (over bool, err error) {
 	if err := b.attach(w); err != nil {
 		return false, nil // the peer has disconnected already
 	}
+	leave, late := p.Leave, (<-chan time.Time)(nil)
 	for half := false; ; {
 		b.mu.Lock()
 		changed, ended, failed := b.changed, b.ended, b.failure
+		left := b.hold && !b.waits()
 		b.mu.Unlock()
+		if left && !ended {
+			p.Close() // ends the answers
+		}
 		if ended && !half {
 			half = true
 			_ = w.Close() // open requests are still answered
@@ -181,21 +227,43 @@ func (b *bridge) run(ctx context.Context, p *Peer) (over bool, err error) {
 		}
 		select {
 		case <-changed:
+		case <-leave:
+			leave, late = nil, time.After(p.Grace)
+			b.mu.Lock()
+			b.hold = true
+			b.wake()
+			b.mu.Unlock()
+		case <-late:
+			p.Close()
 		case <-answers:
-			b.detach()
-			return ended, nil
+			if p.Serve != nil && !b.leaving() {
+				if err := <-served; err != nil {
+					return true, err // the next one would not do better
+				}
+			}
+			return b.detach(), nil
 		case <-ctx.Done():
 			return true, nil
 		}
 	}
 }
 
+// waits reports whether the client waits for an answer of the peer. b.mu is held.
+func (b *bridge) waits() bool {
+	for _, waits := range b.open {
+		if waits {
+			return true
+		}
+	}
+	return false
+}
+
 // pipe serves in this process and returns the other ends of its pipes.
-func (p *Peer) pipe(ctx context.Context) (io.Reader, io.WriteCloser) {
+func (p *Peer) pipe(ctx context.Context, served chan<- error) (io.Reader, io.WriteCloser) {
 	in, w := io.Pipe()
 	r, out := io.Pipe()
 	go func() {
-		_ = p.Serve(ctx, in, out) // the answers contain the errors
+		served <- p.Serve(ctx, in, out)
 		_ = out.Close()
 		_ = in.Close()
 	}()
@@ -203,7 +271,7 @@ func (p *Peer) pipe(ctx context.Context) (io.Reader, io.WriteCloser) {
 }
 
 // attach starts to pass lines to a peer. A peer after the first one receives the
-// client's introduction first.
+// client's introduction first, and what was kept for it.
 func (b *bridge) attach(w io.Writer) error {
 	b.mu.Lock()
 	hello := slices.Clone(b.hello)
@@ -226,13 +294,29 @@ func (b *bridge) attach(w io.Writer) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.to = w
+	for len(b.kept) > 0 {
+		line := b.kept[0]
+		b.kept = b.kept[1:]
+		var e envelope
+		if json.Unmarshal(line, &e) == nil {
+			b.remember(e, line)
+		}
+		b.mu.Unlock()
+		_, err := w.Write(line)
+		b.mu.Lock()
+		if err != nil {
+			b.kept = slices.Insert(b.kept, 0, line)
+			return err
+		}
+	}
+	b.to, b.hold = w, false
 	b.wake()
 	return nil
 }
 
-// detach answers the open requests with an error when a peer has disconnected.
-func (b *bridge) detach() {
+// detach answers the open requests with an error when a peer has disconnected. It reports
+// whether nothing is left to do, as the client has ended.
+func (b *bridge) detach() (over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.to = nil
@@ -246,6 +330,7 @@ func (b *bridge) detach() {
 		}
 	}
 	clear(b.open)
+	return b.ended && len(b.kept) == 0
 }
 
 // introducing reports whether the client still waits for the answer to its
@@ -276,6 +361,9 @@ func (b *bridge) deliver(line []byte) {
 		id := string(e.ID)
 		waits, asked := b.open[id]
 		delete(b.open, id)
+		if b.hold {
+			b.wake()
+		}
 		if b.skip == id {
 			b.skip = ""
 			b.write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")) // the new peer may have other tools

@@ -6,6 +6,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/weirhost/weir/internal/testtime"
 )
 
 // A fakeDaemon is the other end of a Peer.
@@ -154,4 +157,74 @@ func TestBridgeForgetsAnIntroductionWithoutAnswer(t *testing.T) {
 	toBridge.Close()
 	second.out.Close()
 	<-ended
+}
+
+// A client whose peer is to be left notices nothing: what it asked for is answered first, and
+// what it asks for meanwhile the next peer answers. Its answers are for who asked.
+func TestBridgeLeaves(t *testing.T) {
+	clientIn, toBridge := io.Pipe()
+	fromBridge, clientOut := io.Pipe()
+	client := bufio.NewReader(fromBridge)
+	says := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(toBridge, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hears := func(want string) {
+		t.Helper()
+		line, err := client.ReadString('\n')
+		if err != nil || !strings.Contains(line, want) {
+			t.Fatalf("heard %q, %v; want %s", line, err, want)
+		}
+	}
+	first, one := newFakeDaemon(t)
+	leave := make(chan struct{})
+	one.Leave, one.Grace, one.Close = leave, time.Hour, func() { first.out.Close() }
+	second, two := newFakeDaemon(t)
+	peers := []*Peer{one, two}
+	connect := func(context.Context) (*Peer, error) {
+		p := peers[0]
+		peers = peers[1:]
+		return p, nil
+	}
+	ended := make(chan error, 1)
+	b := newBridge(clientIn, clientOut)
+	go func() {
+		ended <- b.serve(t.Context(), connect, func() { t.Error("it says that the daemon was lost") })
+	}()
+	says(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	first.reads(`"initialize"`)
+	first.writes(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	hears(`"id":1`)
+	says(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
+	first.reads(`"id":2`)
+	close(leave)
+	testtime.Until(t, "the first peer is being left", b.leaving)
+	says(`{"jsonrpc":"2.0","id":3,"method":"tools/call"}`)
+	says(`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)
+	says(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
+	first.writes(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create"}`)
+	hears(`elicitation`)
+	says(`{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}}`)
+	first.reads(`accept`)
+	first.writes(`{"jsonrpc":"2.0","id":2,"result":{"first":true}}`)
+	hears(`"first"`)
+
+	second.reads(`"initialize"`)
+	second.writes(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	hears(`list_changed`)
+	second.reads(`"id":3`)
+	second.reads(`"id":4`)
+	second.reads(`cancelled`)
+	says(`{"jsonrpc":"2.0","id":5,"method":"ping"}`)
+	second.reads(`ping`)
+	toBridge.Close()
+	if _, err := second.in.ReadString('\n'); err != io.EOF {
+		t.Fatalf("%v", err)
+	}
+	second.out.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

@@ -569,6 +569,12 @@ export interface Gap {
   lines: number;
 }
 
+export interface HandOver {
+  config?: string;
+  plugins?: string;
+  workspace?: string;
+}
+
 export interface Health {
   status: string;
 }
