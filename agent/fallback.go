@@ -68,7 +68,7 @@ func (r *run) mayFallBack() bool { return !r.answering.told && len(r.answering.n
 // fallBack makes the next model that has room for the turn the one that is asked, if the
 // error is one after which another may answer. It returns false if there is none.
 func (r *run) fallBack(err error) bool {
-	if !r.mayFallBack() || len(r.round.reply.calls) > 0 || r.ctx.Err() != nil || !yields(err) {
+	if !r.mayFallBack() || len(r.round.reply.calls) > 0 || r.ctx.Err() != nil || !Yields(err) {
 		return false
 	}
 	a := &r.answering
@@ -97,10 +97,10 @@ func (r *run) fallBack(err error) bool {
 	return false
 }
 
-// yields reports whether another model may answer after an error: its model cannot answer
+// Yields reports whether another model may answer after an error: its model cannot answer
 // for now. What is wrong with a key, a name or a request is for the operator to correct, and
 // another model would hide it for good.
-func yields(err error) bool {
+func Yields(err error) bool {
 	var me *ModelError
 	if !errors.As(err, &me) {
 		return false

@@ -63,8 +63,8 @@ type Ask struct {
 // false. An error before the first chunk is a refusal; one after it means that the answer
 // broke off.
 func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk) bool) error {
-	m, ok := s.Setup.View(a.Principal).Models[a.Model]
-	if !ok {
+	view := s.Setup.View(a.Principal)
+	if _, ok := view.Models[a.Model]; !ok {
 		return api.Problemf(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", api.Clip(a.Model, 80))
 	}
 	account := s.Setup.Account(a.Principal, a.Locale)
@@ -73,7 +73,27 @@ func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk
 		return err
 	}
 	defer request.End()
-	return s.Admission.RunOne(ctx, func(ctx context.Context) error { return s.pass(ctx, a, m, account, emit) })
+	return s.Admission.RunOne(ctx, func(ctx context.Context) error { return s.passToOne(ctx, a, view, account, emit) })
+}
+
+// passToOne passes the request on to the model that it names, and to those of its fallback, in
+// order, as long as nothing of an answer has come.
+func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account usage.Account, emit func(passthrough.Chunk) bool) (err error) {
+	begun := false
+	for _, name := range append([]string{a.Model}, view.PassedFallback(a.Model)...) {
+		if err != nil {
+			s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "switched")
+		}
+		a.Model = name
+		err = s.pass(ctx, a, view.Models[name], account, func(c passthrough.Chunk) bool {
+			begun = true
+			return emit(c)
+		})
+		if begun || !agent.Yields(err) {
+			return err
+		}
+	}
+	return err
 }
 
 // pass passes the request on, counts it, and stores it before it returns.

@@ -5,10 +5,6 @@ import "slices"
 // Fallback returns the models that answer a question, in order, if the model which it is for
 // cannot. They are the profile's if it names some and the model is its own, else the model's.
 // Models that the principal may not use are left out.
-//
-// A client that runs the loop itself would have no profile here: the model's own list alone
-// decides then, and of that only models which call tools in the same way and have no smaller
-// window, because the client's messages are made for the first one.
 func (v View) Fallback(p Profile, model string) []string {
 	list := v.fallbackOf(model)
 	if model == p.Model && p.Fallback != nil {
@@ -16,6 +12,19 @@ func (v View) Fallback(p Profile, model string) []string {
 	}
 	return slices.DeleteFunc(Chain(model, list, v.fallbackOf), func(name string) bool { return v.Models[name].Model == nil })
 }
+
+// PassedFallback is Fallback for requests that are passed through to a model: its own list
+// decides, and of that only models which call tools in the same way and have no smaller window,
+// because the client's messages are made for the first one.
+func (v View) PassedFallback(model string) []string {
+	first := v.Models[model]
+	return slices.DeleteFunc(v.Fallback(Profile{}, model), func(name string) bool {
+		m := v.Models[name]
+		return !sameCalling(first.NativeTools, m.NativeTools) || m.Info.Window < first.Info.Window
+	})
+}
+
+func sameCalling(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func (v View) fallbackOf(name string) []string { return v.Models[name].Fallback }
 
