@@ -19,6 +19,12 @@ func Placeholder(ref tool.Ref, toolName string, l tool.Locale) string {
 	return prompt.Placeholder(ref, toolName, l)
 }
 
+// Stub returns the text that replaces what a load, or a search in the archive, has brought, when
+// it leaves the conversation. ref is the result that was loaded; nil: it was a search.
+func Stub(ref *tool.Ref, toolName, text string, l tool.Locale) string {
+	return prompt.Stub(ref, toolName, text, l)
+}
+
 // ToolText returns the description of a tool in a system prompt, with all its
 // examples. A provider's own tool calling receives the JSON Schema instead.
 func ToolText(s tool.Spec, l tool.Locale) string { return prompt.ToolText(s, l) }

@@ -285,6 +285,9 @@ func (h *Host) DecideIf(name string, maxChars, ceiling *int, chars int) plugin.D
 	return layers.Decide(&info, chars)
 }
 
+// Ceiling returns the most characters that are shown of any result but a load.
+func (h *Host) Ceiling() int { return h.settings.Load().limits.Ceiling }
+
 // ownTools returns the host's own tools.
 func (h *Host) ownTools() []tool.Spec {
 	return history.Specs(tool.En, h.settings.Load().Archive.UserScope)

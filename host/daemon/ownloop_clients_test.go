@@ -121,9 +121,12 @@ func (s *server) request(body string) *http.Request {
 }
 
 // stream sends a body and reads the answer as these clients do.
-func (s *server) stream(body string) passedAnswer {
+func (s *server) stream(body string) passedAnswer { return s.read(s.request(body)) }
+
+// read sends a request and reads the stream.
+func (s *server) read(req *http.Request) passedAnswer {
 	s.Helper()
-	resp, err := http.DefaultClient.Do(s.request(body))
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return passedAnswer{broken: err}
 	}

@@ -2,6 +2,7 @@ package inner
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/passthrough"
@@ -33,7 +34,7 @@ func (h *History) Apply(k Known) Sent {
 		}
 		r := readRounds(k.Rounds[digest(h.before(i), m.print)])
 		for _, b := range r.Before {
-			s.Add(b, ended)
+			s.add(b, ended)
 		}
 		if len(r.Calls) == 0 {
 			s.msgs = append(s.msgs, m.raw)
@@ -82,8 +83,8 @@ func (s *Sent) result(m message, k Known, ended bool) json.RawMessage {
 	return raw
 }
 
-// Add adds a round at the end. Its turn runs, unless ended.
-func (s *Sent) Add(r Round, ended bool) {
+// add adds a round at the end.
+func (s *Sent) add(r Round, ended bool) {
 	s.changed = true
 	s.msgs = append(s.msgs, r.messages(ended)...)
 	for _, a := range r.Results {
@@ -91,8 +92,27 @@ func (s *Sent) Add(r Round, ended bool) {
 	}
 }
 
-// Body returns the request.
-func (s *Sent) Body() passthrough.Body {
+// With returns the request with the rounds of the running reply at its end. Own then has what
+// weir has written in them, too.
+func (s *Sent) With(rounds []Round) passthrough.Body {
+	out := *s
+	out.msgs = slices.Clip(s.msgs)
+	for _, r := range rounds {
+		out.add(r, false)
+	}
+	s.Own = out.Own
+	return out.request()
+}
+
+// Chars returns the length of the request's messages, in characters.
+func (s *Sent) Chars() (n int) {
+	for _, m := range s.msgs {
+		n += utf8.RuneCount(m)
+	}
+	return n
+}
+
+func (s *Sent) request() passthrough.Body {
 	if !s.changed {
 		return s.body
 	}

@@ -68,8 +68,8 @@ func (m *memory) send(t failer, messages []json.RawMessage, l Limits) (*History,
 	return h, h.Apply(m.known(h))
 }
 
-func list(t failer, s Sent) (out []json.RawMessage) {
-	b := s.Body()
+func list(t failer, s Sent, rounds ...Round) (out []json.RawMessage) {
+	b := s.With(rounds)
 	if err := json.Unmarshal(b.Get("messages"), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +124,9 @@ func (c *client) request() (h *History, rounds Rounds, sent Sent) {
 	c.check(h, now)
 	for range rapid.IntRange(0, 2).Draw(c.t, "rounds") {
 		r := Round{Reply: json.RawMessage(`{"role":"assistant","content":null,"tool_calls":[{"id":"l` + c.id() + `"}]}`), Results: []Answered{{"x", strings.Repeat("loaded ", 300), "[unloaded]"}}}
-		sent.Add(r, false)
 		rounds.Before = append(rounds.Before, r)
 	}
-	c.before = list(c.t, sent)
+	c.before = list(c.t, sent, rounds.Before...)
 	return h, rounds, sent
 }
 

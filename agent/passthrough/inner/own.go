@@ -85,6 +85,7 @@ func (o *Own) inValue(v any) bool {
 }
 
 func (o *Own) inText(text string) bool {
+	text = strings.ReplaceAll(text, "［", "[") // as a model without tool calling reads it
 	for m := range limit.Marks(text) {
 		if o.names(m) || o.heads[head(m)] && !anyID().MatchString(m) {
 			return true

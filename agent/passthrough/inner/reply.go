@@ -21,7 +21,11 @@ type Splitter struct {
 	// id and created are of the first chunk: to the client all replies are one.
 	id, created json.RawMessage
 	replies     int
-	ids         int
+	// lead are chunks that say nothing, such as whose reply it is: they go in front of the first
+	// one that does. Until then a failure can be told by a status.
+	lead  []passthrough.Chunk
+	begun bool
+	ids   int
 }
 
 // A Hidden is a call that the client does not get.
@@ -43,7 +47,6 @@ type Reply struct {
 	calls  []*call
 	given  int // calls that the client gets
 	spoke  bool
-	role   bool                // the client knows whose reply it is
 	last   *chunk              // of those with a delta
 	held   []passthrough.Chunk // the end, and the usage
 	whole  bool                // the reply comes in one piece
@@ -90,7 +93,15 @@ func (r *Reply) Add(c passthrough.Chunk) []passthrough.Chunk {
 		r.held = append(r.held, c)
 		return nil
 	}
-	return r.delta(chunk{c, b, choice})
+	return r.s.begin(r.delta(chunk{c, b, choice}))
+}
+
+// begin puts lead in front of chunks, if there are any.
+func (s *Splitter) begin(out []passthrough.Chunk) []passthrough.Chunk {
+	if len(out) > 0 {
+		out, s.lead, s.begun = append(s.lead, out...), nil, true
+	}
+	return out
 }
 
 // asOne gives a chunk of a later reply the id of the first.
@@ -140,14 +151,25 @@ func (r *Reply) delta(c chunk) (out []passthrough.Chunk) {
 	_ = json.Unmarshal(delta.Get("tool_calls"), &pieces) // else there are none
 	delta = delta.Without("tool_calls")
 	finish := c.choice.Has("finish_reason")
-	if role := delta.Has("role") && !r.role; !finish && (role || len(pieces) == 0 || says(delta)) {
+	led := len(r.s.lead)
+	switch {
+	case finish:
+	case says(delta):
 		out = append(out, c.with(delta, false))
-		r.role = r.role || role
+	case len(pieces) == 0 && r.s.begun && r.s.replies == 1:
+		return []passthrough.Chunk{c.Chunk}
+	case len(pieces) == 0 && r.s.replies == 1:
+		r.s.lead = append(r.s.lead, c.Chunk)
+		return nil
+	case !r.s.begun && len(r.s.lead) == 0 && delta.Has("role"):
+		r.s.lead = append(r.s.lead, c.with(delta, false))
 	}
 	for _, p := range pieces {
 		out = append(out, r.piece(c, p)...)
 	}
-	same = same && r.s.replies == 1 && r.untouched()
+	if same = same && r.s.replies == 1 && r.untouched(); same {
+		r.s.lead = r.s.lead[:led]
+	}
 	switch {
 	case finish && same:
 		r.held, out = append(r.held, c.Chunk), nil
@@ -280,7 +302,10 @@ func (r *Reply) End() (rest []passthrough.Chunk, hidden []Hidden) {
 		rest = r.release(*r.last)
 	}
 	hidden = r.hidden(func(i int) bool { return i < len(r.calls) && r.calls[i].hidden })
-	return append(rest, r.held...), hidden
+	if len(hidden) > 0 && r.given == 0 {
+		return nil, hidden
+	}
+	return r.s.begin(append(rest, r.held...)), hidden
 }
 
 func read(c passthrough.Chunk) (chunk, bool) {

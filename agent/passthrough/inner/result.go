@@ -129,7 +129,7 @@ func (r Result) Note(ref *tool.Ref, l Limits, locale tool.Locale, load string) s
 	if l.cuts(r.chars) {
 		res := tool.Result{Tool: r.Tool, Ref: ref}.WithWhole(r.Text)
 		res.Shown = limit.Fit(res, tool.Limits{MaxChars: l.Ceiling, Strategy: tool.HeadTail}, limit.By{Chars: tool.LayerCeiling, Lines: tool.LayerCeiling})
-		n.Cut = named(limit.RenderExact(res, locale), load)
+		n.Cut = Named(limit.RenderExact(res, locale), load)
 	}
 	if l.folds(r.chars) {
 		n.Placeholder = strings.ReplaceAll(agent.Placeholder(*ref, r.Tool, locale), tool.LoadHistory+"(", load+"(")
@@ -137,8 +137,8 @@ func (r Result) Note(ref *tool.Ref, l Limits, locale tool.Locale, load string) s
 	return text(n)
 }
 
-// named returns a text whose notices name load_tool_history as the model knows it.
-func named(s, load string) string {
+// Named returns a text whose notices name load_tool_history as the model knows it.
+func Named(s, load string) string {
 	if load == tool.LoadHistory {
 		return s
 	}

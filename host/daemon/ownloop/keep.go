@@ -1,6 +1,7 @@
 package ownloop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,13 +41,29 @@ type record struct {
 	changed []tool.Text
 	answer  passthrough.Answer
 	finish  agent.Finish
-	usage   agent.Usage
-	cost    *agent.Cost
-	gone    bool // the client has disconnected
+	// usage and cost are of all requests to the model together.
+	usage    agent.Usage
+	cost     *agent.Cost
+	requests int
+	// conversation is where it belongs, if that is known before it is stored.
+	conversation string
+	gone         bool // the client has disconnected
 }
 
 func (s *Service) record(a Ask, m setup.Model) *record {
 	return &record{ask: a, client: s.Setup.State().Clients.Of(a.From), window: m.Info.Window, began: s.Now()}
+}
+
+// spent adds what one request to the model took.
+func (r *record) spent(u agent.Usage, c *agent.Cost) {
+	r.usage = r.usage.Add(u)
+	switch {
+	case c == nil:
+	case r.cost == nil:
+		r.cost = c
+	default:
+		r.cost = &agent.Cost{Amount: r.cost.Amount + c.Amount, Currency: c.Currency}
+	}
 }
 
 // keeps reports whether the text of the request may be stored.
@@ -95,7 +112,7 @@ func (r *record) passed(h passthrough.History, elapsed time.Duration, failed err
 	id, _ := uuid.NewV7() // fails only without random numbers, which ends the program
 	toolOf := toolsOf(h.Messages)
 	p := store.Passed{
-		Principal: r.ask.Principal, ID: id.String(), Client: r.client.Name, Label: r.ask.Label, Model: r.ask.Model, Setting: h.Setting,
+		Principal: r.ask.Principal, ID: cmp.Or(r.conversation, id.String()), Client: r.client.Name, Label: r.ask.Label, Model: r.ask.Model, Setting: h.Setting,
 		Text: func(i int) store.PassedText { return textOf(h.Messages[i].Stored(toolOf)) },
 	}
 	if h.SystemDigest != "" {
@@ -190,7 +207,7 @@ func (r *record) trace(elapsed time.Duration, failed error) api.Trace {
 	}
 	return api.Trace{
 		TraceHead: api.TraceHead{Model: r.ask.Model, Mode: agent.ModeNative, Started: r.began.UTC(), ElapsedMS: elapsed.Milliseconds(), PassedThrough: true, Client: r.client.Name,
-			Requests: 1, Calls: len(round.Calls), Usage: r.usage, Cost: r.cost},
+			Requests: r.requests, Calls: len(round.Calls), Usage: r.usage, Cost: r.cost},
 		Window: r.window, Rounds: []api.TraceRound{round}, Notes: r.changed,
 	}
 }

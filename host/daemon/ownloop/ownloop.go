@@ -8,6 +8,7 @@ package ownloop
 import (
 	"bytes"
 	"context"
+	"iter"
 	"net/http"
 	"time"
 
@@ -32,6 +33,7 @@ type Config struct {
 	Meter     *usage.Meter
 	Metrics   *telemetry.Metrics
 	Keeper    Keeper
+	Fold      Fold
 	Logger    hclog.Logger
 	Now       func() time.Time
 }
@@ -99,30 +101,55 @@ func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account
 // pass passes the request on, counts it, and stores it before it returns.
 func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
 	rec := s.record(a, m)
-	log := s.Logger.With("model", a.Model, "user", a.Principal, "client", rec.client.Name)
-	counted := usage.Passing{
-		Model: s.modelFor(ctx, m, a.Body), Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator, Answer: &rec.answer,
-		Used: func(u agent.Usage, c *agent.Cost) {
-			rec.usage, rec.cost = u, c
-			s.Metrics.ModelAsked(a.Model, s.Now().Sub(rec.began))
-			s.Metrics.TokensUsed(a.Model, u, c)
-			log.Info("request passed through", "body_bytes", rec.bytes, "prompt_tokens", u.Prompt, "cached_tokens", u.CachedPrompt,
-				"completion_tokens", u.Completion, "first_ms", rec.first.Milliseconds(), "elapsed_ms", s.Now().Sub(rec.began).Milliseconds())
-		},
+	x := s.fold(ctx, rec, account)
+	if x != nil {
+		a.Body = x.request()
 	}
-	body := a.Body.Bytes()
-	rec.bytes = len(body)
-	r := passthrough.Request{Body: body, Window: m.Info.Window, Locale: a.Locale, Changed: func(t tool.Text) {
-		rec.changed = append(rec.changed, t)
-		log.Info("a request could not be passed on as it was sent", "changed", t.String())
-	}}
-	err := rec.read(counted.Pass(ctx, r), s.Now, emit)
+	log := s.Logger.With("model", a.Model, "user", a.Principal, "client", rec.client.Name)
+	ask := s.asking(ctx, rec, m, usage.Passing{Model: s.modelFor(ctx, m, a.Body), Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator}, log)
+	var err error
+	if x == nil {
+		err = rec.read(ask(a.Body, &rec.answer), s.Now, emit)
+	} else {
+		err = rec.read(x.run(ctx, ask), s.Now, func(c passthrough.Chunk) bool {
+			rec.answer.Add(c.Data)
+			return emit(c)
+		})
+		s.count(ctx, rec, x)
+	}
 	if err != nil {
 		s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
 		log.Warn("a request that was passed through failed", "error", err)
 	}
 	s.keep(ctx, rec, err)
 	return err
+}
+
+// An asking sends a request to the model's server, and counts it. What the chunks say is added
+// to the answer.
+type asking func(b passthrough.Body, answer *passthrough.Answer) iter.Seq2[passthrough.Chunk, error]
+
+// asking returns how the requests of one record are sent: each of them by p.
+func (s *Service) asking(ctx context.Context, rec *record, m setup.Model, p usage.Passing, log hclog.Logger) asking {
+	p.Used = func(u agent.Usage, c *agent.Cost) {
+		rec.spent(u, c)
+		s.Metrics.ModelAsked(rec.ask.Model, s.Now().Sub(rec.began))
+		s.Metrics.TokensUsed(rec.ask.Model, u, c)
+		log.Info("request passed through", "body_bytes", rec.bytes, "prompt_tokens", u.Prompt, "cached_tokens", u.CachedPrompt,
+			"completion_tokens", u.Completion, "first_ms", rec.first.Milliseconds(), "elapsed_ms", s.Now().Sub(rec.began).Milliseconds())
+	}
+	r := passthrough.Request{Window: m.Info.Window, Locale: rec.ask.Locale, Changed: func(t tool.Text) {
+		if rec.requests == 1 { // the others begin like it
+			rec.changed = append(rec.changed, t)
+		}
+		log.Info("a request could not be passed on as it was sent", "changed", t.String())
+	}}
+	return func(b passthrough.Body, answer *passthrough.Answer) iter.Seq2[passthrough.Chunk, error] {
+		r, p := r, p
+		r.Body, p.Answer = b.Bytes(), answer
+		rec.bytes, rec.requests = len(r.Body), rec.requests+1
+		return p.Pass(ctx, r)
+	}
 }
 
 // modelFor returns what passes a request on to a model. One without tool calling of its own

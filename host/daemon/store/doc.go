@@ -21,7 +21,7 @@
 //
 //   - store: opens
 //   - conversation, message, turn, search, export, purge, fingerprint: conversations
-//   - passed, forget, notes: conversations of clients with a loop of their own
+//   - passed, forget, notes, folds: conversations of clients with a loop of their own
 //   - calls, stats, totals, usage: what was used
 //   - trace: traces
 //   - runs: turns under way

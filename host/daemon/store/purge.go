@@ -49,7 +49,7 @@ func (s *Store) Purge(ctx context.Context, principal string) (Inventory, error) 
 			return err
 		}
 		// Messages, turns, traces, fingerprints and branches are deleted with their conversation.
-		for _, table := range []string{"conversations", "tool_calls", "usage_days", "usage_costs", "usage_recent", "usage_running", "approvals", "answers", "mcp_sessions", "mcp_mail", "sessions", "client_tokens", "scripts", "passed_texts", "passed_notes"} {
+		for _, table := range []string{"conversations", "tool_calls", "usage_days", "usage_costs", "usage_recent", "usage_running", "approvals", "answers", "mcp_sessions", "mcp_mail", "sessions", "client_tokens", "scripts", "passed_texts", "passed_notes", "folds"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE principal = ?", principal); err != nil {
 				return err
 			}

@@ -17,6 +17,9 @@ import (
 type Stats struct {
 	Tools  []ToolStats  `json:"tools"`  // the most called first
 	Models []ModelStats `json:"models"` // by model, then the most used format first
+	// Folds are the clients with a loop of their own for which fold is switched on, the one with
+	// the largest saving first.
+	Folds []FoldStats `json:"folds,omitempty"`
 	// Archives is the number of texts that are kept, Pruned of those that were removed.
 	Archives int `json:"archives"`
 	Pruned   int `json:"pruned"`
@@ -130,7 +133,10 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	if err := s.toolStats(ctx, &st); err != nil {
 		return Stats{}, wrap(ctx, doing, err)
 	}
-	return st, wrap(ctx, doing, s.modelStats(ctx, &st))
+	if err := s.modelStats(ctx, &st); err != nil {
+		return Stats{}, wrap(ctx, doing, err)
+	}
+	return st, wrap(ctx, doing, s.foldStats(ctx, &st))
 }
 
 func (s *Store) toolStats(ctx context.Context, st *Stats) error {

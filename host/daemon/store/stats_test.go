@@ -33,3 +33,36 @@ func TestStatsAsJSON(t *testing.T) {
 		t.Error("a duration that is no number was read")
 	}
 }
+
+// The sums of a client are those of all users, and go with a user.
+func TestFoldStats(t *testing.T) {
+	s := openTest(t)
+	add := func(principal, client string, saved int64) {
+		t.Helper()
+		if err := s.AddFold(t.Context(), principal, FoldStats{Client: client, Requests: 1, Cut: 2, Folded: 3, Sent: 40, Saved: saved, Loads: 5, Refused: 6}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("ann", "qwen", 100)
+	add("ann", "opencode", 100)
+	add("ann", "opencode", 100)
+	add("bob", "opencode", 50)
+	folds := func() []FoldStats {
+		t.Helper()
+		st, err := s.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Folds
+	}
+	want := []FoldStats{{"opencode", 3, 6, 9, 120, 250, 15, 18}, {"qwen", 1, 2, 3, 40, 100, 5, 6}}
+	if d := cmp.Diff(want, folds()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if _, err := s.Purge(t.Context(), "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if got := folds(); len(got) != 1 || got[0].Saved != 50 {
+		t.Errorf("after a user is gone: %+v", got)
+	}
+}

@@ -40,7 +40,7 @@ type Store struct {
 	insertMessages                                            sqlite.Inserts
 	insertCall, insertCalls                                   *sqlite.Statement
 	insertTurn, insertTrace, deleteOldTraces                  *sqlite.Statement
-	addDay, addCost, setRecent                                *sqlite.Statement
+	addDay, addCost, addFold, setRecent                       *sqlite.Statement
 	admission, setRunning, endRunning, dropRunning            *sqlite.Statement
 	deleteFingerprints, insertFingerprint                     *sqlite.Statement
 	messages                                                  *sql.Stmt
@@ -85,6 +85,7 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 			prompt_tokens = usage_days.prompt_tokens + excluded.prompt_tokens, completion_tokens = usage_days.completion_tokens + excluded.completion_tokens`,
 		&s.addCost: `INSERT INTO usage_costs (principal, day, currency, amount) VALUES (?, ?, ?, ?)
 			ON CONFLICT (principal, day, currency) DO UPDATE SET amount = usage_costs.amount + excluded.amount`,
+		&s.addFold:            addFoldSQL,
 		&s.setRecent:          "INSERT INTO usage_recent (principal, times) VALUES (?, ?) ON CONFLICT (principal) DO UPDATE SET times = excluded.times",
 		&s.deleteFingerprints: "DELETE FROM conversation_fingerprints WHERE conversation_id = ?",
 		&s.insertFingerprint:  "INSERT INTO conversation_fingerprints (principal, fingerprint, conversation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

@@ -25,6 +25,7 @@ func ShowStats(p *term.Printer, s store.Stats) {
 			}
 		})
 	}
+	showFolds(p, s.Folds)
 	if len(s.Models) == 0 {
 		return
 	}
@@ -37,6 +38,23 @@ func ShowStats(p *term.Printer, s store.Stats) {
 		}
 	})
 	showMisuse(p, s.Models)
+}
+
+// showFolds prints what was not sent for clients with a loop of their own.
+func showFolds(p *term.Printer, folds []store.FoldStats) {
+	if len(folds) == 0 {
+		return
+	}
+	fmt.Fprintln(p.Out)
+	p.Table("CLIENT\tREQUESTS\tFOLDED\tLOADED BACK\tCHARACTERS SENT\tSAVED\tSHARE", func(w io.Writer) {
+		for _, f := range folds {
+			share := 0
+			if all := f.Sent + f.Saved; all > 0 {
+				share = int(100 * f.Saved / all)
+			}
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d%%\n", cmp.Or(f.Client, "-"), f.Requests, f.Folded, f.Loads, f.Sent, f.Saved, share)
+		}
+	})
 }
 
 // outcomes are the codes of m, the most frequent first.

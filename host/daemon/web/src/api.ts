@@ -535,6 +535,17 @@ export interface Fits {
   loads: Fit[] | null;
 }
 
+export interface FoldStats {
+  client: string;
+  cut: number;
+  folded: number;
+  loads: number;
+  refused: number;
+  requests: number;
+  saved: number;
+  sent: number;
+}
+
 export interface Folded {
   mid_turn: boolean;
   results: AgentFoldedResult[] | null;
@@ -1289,6 +1300,7 @@ export interface Stats {
   archives: number;
   days?: DayStats[] | null;
   file_bytes: number;
+  folds?: FoldStats[] | null;
   models: ModelStats[] | null;
   pruned: number;
   stored_bytes: number;
