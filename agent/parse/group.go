@@ -224,13 +224,13 @@ func (gs *groups) endAt(at int) {
 	}
 	gs.g = nil
 	if len(g.waiting) > 0 || !g.given && g.calls == 0 {
+		gs.unsee(g)
 		if (g.lone && !g.fence || g.behind && !gs.in.truncated) && len(g.waiting) == g.calls && g.calls > 0 {
 			if g.behind && !g.said {
 				g.doubt()
 			}
 			gs.around.keepLone(g.from, g.end, g.waiting, g.behind)
 		}
-		gs.unsee(g)
 		gs.around.declined(g.fenced, len(g.waiting) > 0 && !g.behind)
 		gs.in.pos = max(gs.in.pos, g.at+1)
 		gs.in.mode = inText

@@ -142,3 +142,19 @@ var promiseRows = []row{
 
 // A sentence in which the writer says what it does leads to its call without a colon.
 func TestPromises(t *testing.T) { runRows(t, house(), promiseRows) }
+
+// An object in a sentence is text, also if it is the very call that follows: that one is a
+// call, and none of both is lost.
+func TestACallBehindTheSameInASentence(t *testing.T) {
+	const object = `{"name":"get_weather","arguments":{"city":"Paris"}}`
+	for _, text := range []string{
+		"Hm: " + object + " is what I call.\n<tool_call>" + object + "</tool_call>",
+		"What is it? " + object + " `x`\n```json\n" + object + "\n```",
+		"What is it? " + object + " `x`\n```python\nget_weather(city='Paris')\n```",
+	} {
+		events := parse.All(house(), text)
+		if got := textOf(events); len(parse.Calls(events)) == 0 && strings.Count(got, "Paris") != 2 {
+			t.Errorf("%q: %s", text, show(events))
+		}
+	}
+}
