@@ -17,6 +17,11 @@ func Specs(tools []tool.Spec, source func(name string) string, l tool.Locale) []
 	return out
 }
 
+// Is reports whether a tool is one of Specs.
+func Is(name string) bool {
+	return name == tool.FindTools || name == tool.DescribeTool || name == tool.CallTool
+}
+
 // Query returns what a call of find_tools asks for; ok is false without a query.
 func Query(c tool.Call) (query string, count int, ok bool) { return prompt.FindArgs(c) }
 

@@ -112,6 +112,12 @@ type (
 	Quota = usage.Quota
 )
 
+// The values of Client.Structured.
+const (
+	StructuredWhole = setup.StructuredWhole
+	StructuredShort = setup.StructuredShort
+)
+
 // CheckUserName returns an error if no user can have the name.
 func CheckUserName(name string) error { return setup.CheckUserName(name) }
 

@@ -43,6 +43,8 @@ type MCP struct {
 	// MaxSessions, MaxUserSessions, Idle and TaskAfter are as in mcpserver.Config.
 	MaxSessions, MaxUserSessions int
 	Idle, TaskAfter              time.Duration
+	// StructuredBytes is as in mcpserver.Config.
+	StructuredBytes int
 	// Locale is the language of descriptions, notices and errors; empty: English.
 	Locale tool.Locale
 }
@@ -117,7 +119,7 @@ func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, n
 	}
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
-		Listing: m.config.Listing, ListingOf: m.listingOf, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
+		Listing: m.config.Listing, ListingOf: m.listingOf, ClientOf: m.clientOf, StructuredBytes: m.config.StructuredBytes, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now, NewID: newID,
 	})
@@ -144,6 +146,12 @@ func (m *mcpClients) listingOf(principal string) mcpserver.Listing {
 		return mcpserver.Listing(u.Listing)
 	}
 	return ""
+}
+
+// clientOf is what the settings say of the program of a request.
+func (m *mcpClients) clientOf(from mcpserver.Sender) mcpserver.Client {
+	c := m.current.State().Clients.Of(setup.Sender(from))
+	return mcpserver.Client{Listing: mcpserver.Listing(c.Listing), Links: c.Links, Short: c.Structured == setup.StructuredShort}
 }
 
 // pinned reports whether the default profile pins a tool, by the settings in force.

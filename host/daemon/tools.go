@@ -290,7 +290,7 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 	took := t.now().Sub(start)
 	out := api.ResultOf(res, took.Milliseconds(), body.Locale)
 	traced(res, out, nil)
-	if len(res.Structured) <= mcpserver.MaxStructured {
+	if len(res.Structured) <= mcpserver.DefaultStructuredBytes {
 		out.Structured = res.Structured
 	}
 	t.metrics.ToolCalled("", formatAPI, out, res.Stats, took)

@@ -155,7 +155,7 @@ type ToolCallResult struct {
 	// Gaps are the lines of the whole that are not shown, in order.
 	Gaps      []Gap `json:"gaps,omitempty"`
 	ElapsedMS int64 `json:"elapsed_ms"`
-	// Structured is the tool's answer as a JSON value, for programs, up to 8,000 bytes.
+	// Structured is the tool's answer as a JSON value, for programs, up to 1 MiB.
 	// Only POST /api/tools/{name}/call returns it.
 	Structured json.RawMessage `json:"structured,omitempty"`
 	// Calls are those that a script made, in their order.

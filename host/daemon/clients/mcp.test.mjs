@@ -54,10 +54,10 @@ for (const [name, connect] of Object.entries(ways)) {
       assert.equal(content.find(x => x.type === 'image').mimeType, 'image/png');
     });
 
-    test('a long result is linked, read and loaded', async () => {
-      const { content } = await c.callTool({ name: 'long', arguments: { lines: 200 } });
-      assert.ok(content[0].text.length <= 2000);
-      const link = content.find(x => x.type === 'resource_link');
+    test('a long result is one text, read as a resource and loaded', async () => {
+      const { content, _meta } = await c.callTool({ name: 'long', arguments: { lines: 200 } });
+      assert.ok(content.length === 1 && content[0].text.length <= 2000);
+      const link = { uri: 'weir://archive/' + _meta['weir/archive'] };
       assert.equal((await c.readResource({ uri: link.uri })).contents[0].text.length, 11400);
       const { resources } = await c.listResources();
       assert.ok(resources.some(r => r.uri === link.uri));

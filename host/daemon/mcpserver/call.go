@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -31,7 +32,7 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 	if ask.possible(ctx) {
 		session = session.Asking(&ask)
 	}
-	r, err := u.run(ctx, session, req.Params.Name, req.Params.Arguments, traceOf(req), &ask)
+	r, err := u.run(ctx, session, clientIn(ctx), req.Params.Name, req.Params.Arguments, traceOf(req), &ask)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +40,11 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 		return &mcp.CallToolResult{InputRequests: ask.wanted}, nil
 	}
 	u.tell(ctx, req.Session, r)
-	return u.answer(r), nil
+	return u.answer(clientIn(ctx), r), nil
 }
 
 // run makes a call and says what came of it to whoever counts calls. ask may be nil.
-func (u *user) run(ctx context.Context, session *host.Session, name string, args json.RawMessage, from Trace, ask *asker) (tool.Result, error) {
+func (u *user) run(ctx context.Context, session *host.Session, client Client, name string, args json.RawMessage, from Trace, ask *asker) (tool.Result, error) {
 	if begin := u.s.cfg.Begin; begin != nil {
 		end, err := begin(u.principal)
 		if refused, ok := errors.AsType[*tool.Error](err); ok {
@@ -55,7 +56,7 @@ func (u *user) run(ctx context.Context, session *host.Session, name string, args
 		defer u.finally(ctx, end)
 	}
 	began, c := u.s.now(), tool.Call{ID: u.s.callID(), Tool: name, Args: args}
-	c, answered := u.resolve(ctx, c)
+	c, answered := u.resolve(ctx, client, c)
 	ctx, end := u.trace(ctx, c, from)
 	var r tool.Result
 	var err error
@@ -119,10 +120,15 @@ const (
 const maxInline = 1 << 20
 
 // answer puts a result into the protocol's form: the shown text with its notice,
-// the parts that are not text, and a link to the whole where something of it is
-// not shown.
-func (u *user) answer(r tool.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{Content: u.contents(r), StructuredContent: u.structured(r)}
+// the parts that are not text, and for clients that show it a link to the whole where
+// something of it is not shown.
+func (u *user) answer(c Client, r tool.Result) *mcp.CallToolResult {
+	structured, tooLong := u.structured(c, r)
+	out := &mcp.CallToolResult{Content: u.contents(c, r), StructuredContent: structured}
+	if tooLong {
+		r.Err = u.tooLong(r)
+		out.Content = append([]mcp.Content{&mcp.TextContent{Text: r.Err.Msg + "; " + r.Err.Hint}}, out.Content...)
+	}
 	if r.Err != nil {
 		out.IsError = true
 		out.Meta = mcp.Meta{errorKey: r.Err}
@@ -134,7 +140,7 @@ func (u *user) answer(r tool.Result) *mcp.CallToolResult {
 		out.Meta = mcp.Meta{}
 	}
 	out.Meta[archiveKey] = r.Ref.UUID
-	if r.Shown.Cut() {
+	if c.Links && r.Shown.Cut() {
 		out.Content = append(out.Content, &mcp.ResourceLink{
 			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: new(int64(len(r.Whole()))),
 			Description: fmt.Sprintf(textsIn(u.locale()).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
@@ -143,12 +149,27 @@ func (u *user) answer(r tool.Result) *mcp.CallToolResult {
 	return out
 }
 
-// part is one of a result's parts: itself, or a link to it when it is long.
-func (u *user) part(r tool.Result, i int, p tool.Blob) mcp.Content {
+// tooLong is the failure of a call whose structured answer is not passed on.
+func (u *user) tooLong(r tool.Result) *tool.Error {
+	fail := tool.Errorf(tool.TooLarge, "raise structured_bytes below [mcp] in tools.toml, or ask for less at once",
+		"the structured answer of %s has %d bytes and is not passed on; the maximum is %d", r.Tool, len(r.Structured), u.s.cfg.StructuredBytes)
+	if r.Ref != nil {
+		fail = tool.Errorf(tool.TooLarge, "ask for less at once, raise structured_bytes below [mcp] in tools.toml, or load a part with load_tool_history",
+			"the structured answer of %s has %d bytes and is not passed on; the maximum is %d; it is archived as %s", r.Tool, len(r.Structured), u.s.cfg.StructuredBytes, r.Ref.UUID)
+	}
+	return msg.ToolError(u.locale(), fail)
+}
+
+// part is one of a result's parts: itself, or a link to it when it is long; nil: the client
+// gets no links.
+func (u *user) part(c Client, r tool.Result, i int, p tool.Blob) mcp.Content {
 	uri := "weir://result/" + r.CallID + fmt.Sprintf("/part/%d", i)
 	if r.Ref != nil {
 		uri = partURI(r.Ref.UUID, i)
 		if len(p.Data) > maxInline || isKind(p.MIME, "text") || p.MIME == "application/json" { // which would be text without a limit
+			if !c.Links {
+				return nil
+			}
 			return &mcp.ResourceLink{URI: uri, Name: cmp.Or(p.Name, r.Tool), MIMEType: p.MIME, Size: new(int64(len(p.Data)))}
 		}
 	}

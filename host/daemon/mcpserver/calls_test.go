@@ -103,10 +103,28 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// A cut result has a notice and a link; it can be read as a resource, loaded and
+// linked makes clients ones that show links.
+func linked(_ *host.Config, c *Config) {
+	c.ClientOf = func(Sender) Client { return Client{Links: true} }
+}
+
+// A cut result is one text for clients that are not known to show links. Its notice names
+// the call and _meta the whole.
+func TestLongResultIsText(t *testing.T) {
+	b := newBench(t, nil)
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		r := b.call(s, "long", `{"lines":200}`)
+		id, _ := r.Meta[archiveKey].(string)
+		if len(r.Content) != 1 || id == "" || !strings.Contains(textOf(r), `load_tool_history(uuid="`+id) {
+			b.Errorf("content %+v, meta %v", r.Content, r.Meta)
+		}
+	})
+}
+
+// For other clients it has a notice and a link; it can be read as a resource, loaded and
 // found.
 func TestLongResult(t *testing.T) {
-	b := newBench(t, nil)
+	b := newBench(t, linked)
 	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
 		r := b.call(s, "long", `{"lines":200}`)
 		text := textOf(r)

@@ -13,6 +13,7 @@
 //   - session: a client's session
 //   - user, connected: whose it is
 //   - call, structured: a call and its answer
+//   - client: what one client program gets
 //   - ask: questions to a person through the client, or why not
 //   - search: tools that are found
 //   - script, task: scripts

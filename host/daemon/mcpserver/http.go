@@ -35,6 +35,10 @@ func (s *Server) ServeHTTP(principal string, w http.ResponseWriter, r *http.Requ
 		refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInvalidRequest, err.Error())
 		return
 	}
+	if name, values := addressed(r); name != "" {
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf(textsIn(u.locale()).address, name, strings.Join(values, ", ")))
+		return
+	}
 	if r.Header.Get(versionHeader) >= stateless {
 		u.serveStateless(w, r)
 		return
@@ -81,8 +85,9 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	m.client = u.s.client(r.Header, x.infoOf())
 	switch {
-	case m.kind == call && wellSent(r) && m.version == "" && x.takes(m.name):
+	case m.kind == call && wellSent(r) && m.version == "" && x.takes(m):
 		var c running
 		x.begin(&c, m.id)
 		defer c.end()
@@ -109,8 +114,9 @@ func (u *user) serveStateless(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	defer context.AfterFunc(u.s.ctx, end)()
 	h := r.Header
+	m.client = u.s.client(h, m.info)
 	if wellSent(r) && m.kind == call && m.version == stateless && h.Get(versionHeader) == stateless &&
-		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m.name) && !(m.elicits && u.tools().MayAsk(m.name)) {
+		h.Get(methodHeader) == "tools/call" && h.Get(nameHeader) == m.name && u.plain(m) && !(m.elicits && u.tools().MayAsk(m.name)) {
 		u.serveCall(ctx, w, m)
 		return
 	}
@@ -126,7 +132,7 @@ func (u *user) serveCall(ctx context.Context, w http.ResponseWriter, m message) 
 
 // serve makes a plain call and writes its answer.
 func (u *user) serve(ctx context.Context, m message) []byte {
-	r, err := u.run(ctx, u.tools(), m.name, m.args, m.trace, nil)
+	r, err := u.run(ctx, u.tools(), m.client, m.name, m.args, m.trace, nil)
 	if err != nil {
 		return failure(m.id, jsonrpc.CodeInternalError, textsIn(u.locale()).broken)
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -33,22 +34,33 @@ const maxRanks = 1000
 
 // A search is what a user finds tools in.
 type search struct {
-	tools []tool.Spec    // that the user may call
-	ranks map[string]int // places of tools that were found and not called yet
+	tools []tool.Spec     // that the user may call
+	ranks map[string]int  // places of tools that were found and not called yet
+	short map[string]bool // the tools that are listed for clients that search
+	long  bool            // ListAuto is ListSearch
 }
 
-// searches reports whether a user's client searches for these tools.
-func (u *user) searches(tools []tool.Spec) bool {
-	listing := u.s.cfg.Listing
+// listing says which tools the list of a client has; ListAuto: it depends on them.
+func (u *user) listing(c Client) Listing {
+	var own Listing
 	if u.s.cfg.ListingOf != nil {
-		if own := u.s.cfg.ListingOf(u.principal); own != "" {
-			listing = own
-		}
+		own = u.s.cfg.ListingOf(u.principal)
 	}
-	switch {
-	case listing == ListSearch:
-		return true
-	case listing == ListAll || u.s.cfg.ToolsChars < 0:
+	return cmp.Or(c.Listing, own, u.s.cfg.Listing, ListAuto)
+}
+
+// searches reports whether a client searches for tools. u.mu is held.
+func (u *user) searches(c Client) bool {
+	switch listing := u.listing(c); listing {
+	case ListSearch, ListAll:
+		return listing == ListSearch
+	}
+	return u.search.long
+}
+
+// isLong reports whether tools are too many for ListAuto to list them all.
+func (u *user) isLong(tools []tool.Spec) bool {
+	if u.s.cfg.ToolsChars < 0 {
 		return false
 	}
 	chars := 0
@@ -82,18 +94,50 @@ func (u *user) searchList(all []tool.Spec) []tool.Spec {
 }
 
 // asked returns what a client searches in; nil: every tool is in its list.
-func (u *user) asked() *search {
+func (u *user) asked(c Client) *search {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if !u.searches(c) {
+		return nil
+	}
 	return u.search
+}
+
+// lists reports whether a tool is in a client's list. u.mu is held.
+func (u *user) lists(c Client, name string) bool {
+	_, ok := u.listed[name]
+	if !u.searches(c) {
+		return ok && !toolsearch.Is(name)
+	}
+	return ok && u.search.short[name]
+}
+
+// view leaves of a list of tools those that a client lists, as it knows them.
+func (u *user) view(c Client, all []*mcp.Tool) []*mcp.Tool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	out := []*mcp.Tool{}
+	for _, t := range all {
+		if !u.lists(c, t.Name) {
+			continue
+		}
+		if p := u.listed[t.Name].promise; c.Short && p.short != nil {
+			t = new(*t)
+			t.OutputSchema = p.short
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // wrap makes a call of a tool that has to be searched for one of call_tool: a client may
 // have its name from elsewhere, and the protocol only knows tools of the list.
-func (u *user) wrap(p *mcp.CallToolParamsRaw) {
+func (u *user) wrap(c Client, p *mcp.CallToolParamsRaw) {
 	u.mu.Lock()
-	_, isListed := u.listed[p.Name]
-	in := u.search
+	isListed, in := u.lists(c, p.Name), u.search
+	if !u.searches(c) {
+		in = nil
+	}
 	u.mu.Unlock()
 	if isListed || in == nil || !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == p.Name }) {
 		return
@@ -110,8 +154,8 @@ func (u *user) wrap(p *mcp.CallToolParamsRaw) {
 // resolve returns the call that a call of call_tool asks for: from then on it is a call
 // of that tool like any other. answered has the answer to a search, to a question about a
 // tool, and to what cannot be called; nil: the host answers.
-func (u *user) resolve(ctx context.Context, c tool.Call) (_ tool.Call, answered *tool.Result) {
-	in := u.asked()
+func (u *user) resolve(ctx context.Context, client Client, c tool.Call) (_ tool.Call, answered *tool.Result) {
+	in := u.asked(client)
 	if in == nil {
 		return c, nil
 	}
@@ -135,7 +179,7 @@ func (u *user) resolve(ctx context.Context, c tool.Call) (_ tool.Call, answered 
 	}
 	switch {
 	case target.Tool == tool.FindTools || target.Tool == tool.DescribeTool:
-		return u.resolve(ctx, target)
+		return u.resolve(ctx, client, target)
 	case !slices.ContainsFunc(in.tools, func(s tool.Spec) bool { return s.Name == target.Tool }):
 		fail := noTool(target.Tool, in.tools)
 		if absent := u.tools().Absent(target.Tool); absent != nil && u.offers(target.Tool) {
@@ -201,9 +245,6 @@ func (u *user) remember(in *search, found []tool.Spec) {
 func (u *user) rank(name string) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.search == nil {
-		return 0
-	}
 	rank := u.search.ranks[name]
 	delete(u.search.ranks, name)
 	return rank

@@ -38,6 +38,12 @@ type Config struct {
 	// principal, or empty; nil: Listing holds for all. Empty: ListAuto.
 	Listing   Listing
 	ListingOf func(principal string) Listing
+	// ClientOf returns how a client program gets lists and results; nil: all do as the
+	// zero Client.
+	ClientOf func(Sender) Client
+	// StructuredBytes bounds the structured answers that are passed on whole.
+	// 0: DefaultStructuredBytes.
+	StructuredBytes int
 	// Pinned reports whether a tool is in the list of clients that search; nil: none is.
 	Pinned func(name string) bool
 	// ToolsChars is how many characters of descriptions ListAuto lists. 0: all that
@@ -157,6 +163,7 @@ func New(cfg Config) *Server {
 	}
 	cfg.Idle = cmp.Or(cfg.Idle, DefaultIdle)
 	cfg.TaskAfter = cmp.Or(cfg.TaskAfter, DefaultTaskAfter)
+	cfg.StructuredBytes = cmp.Or(cfg.StructuredBytes, DefaultStructuredBytes)
 	cfg.ToolsChars = cmp.Or(cfg.ToolsChars, agent.DefaultToolsChars)
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En

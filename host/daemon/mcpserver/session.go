@@ -238,11 +238,11 @@ func (x *session) close() {
 
 // takes reports whether a call can bypass the SDK: it sends no messages and asks no
 // questions while it runs.
-func (x *session) takes(name string) bool {
+func (x *session) takes(m message) bool {
 	x.mu.Lock()
 	ready, elicits := x.open && !x.logs, x.elicits
 	x.mu.Unlock()
-	return ready && x.user.plain(name) && !(elicits && x.user.tools().MayAsk(name))
+	return ready && x.user.plain(m) && !(elicits && x.user.tools().MayAsk(m.name))
 }
 
 // A running is a call of a session without the SDK.

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -229,6 +230,9 @@ func (st *stream) read(in io.Reader) error {
 // take answers a message, or hands it to the SDK.
 func (st *stream) take(line []byte) error {
 	m := recognise(line)
+	if m.kind == call {
+		m.client = st.user.s.client(nil, cmp.Or(m.info, st.infoOf()))
+	}
 	switch {
 	case m.kind == broken:
 		st.out.line(failure("null", jsonrpc.CodeParseError, textsIn(st.user.locale()).garbled))
@@ -352,9 +356,9 @@ func (st *stream) work(j *job) {
 // takesNow is takes for a message that may speak for itself.
 func (st *stream) takesNow(m message) bool {
 	if m.version == "" {
-		return st.takes(m.name)
+		return st.takes(m)
 	}
-	return m.version == stateless && st.user.plain(m.name) && !(m.elicits && st.user.tools().MayAsk(m.name))
+	return m.version == stateless && st.user.plain(m) && !(m.elicits && st.user.tools().MayAsk(m.name))
 }
 
 // do makes a call. One that the client has ended is not answered.

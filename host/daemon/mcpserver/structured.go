@@ -3,82 +3,180 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/answer"
+	"github.com/weirhost/weir/host/internal/jsonscan"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// MaxStructured bounds a structured answer, in bytes; of a longer one the client gets
-// the place. No limit can cut it without making it another value.
-const MaxStructured = 8000
+// DefaultStructuredBytes bounds a structured answer that is passed on whole.
+const DefaultStructuredBytes = 1 << 20
 
-// open are the keywords at the top of an output schema that the placeholder of a long
-// answer fits. required and additionalProperties are taken out for it.
-var open = []string{"$schema", "$id", "$defs", "$comment", "definitions", "type", "title", "description", "properties", "examples", "default", "deprecated"}
+// restName is the member at the root of a shortened answer that says what is left out.
+const restName = "weir"
 
-// outputOf returns an output schema that allows the placeholder of a long answer as
-// well; nil: there is none. Clients refuse a result that does not fit its schema.
-func outputOf(schema json.RawMessage) json.RawMessage {
-	var top map[string]json.RawMessage
-	if len(schema) == 0 || json.Unmarshal(schema, &top) != nil {
+// restSchema describes it to clients that get shortened answers.
+const restSchema = `{"type":"object","description":"Set where the answer is shortened: what is left out, and the call that loads the whole",` +
+	`"required":["left_out","uuid","load"],"properties":{"left_out":{"type":"object","properties":{"items":{"type":"integer"},"characters":{"type":"integer"},"members":{"type":"integer"}}},` +
+	`"uuid":{"type":"string"},"load":{"type":"string"}}}`
+
+// A promise is the output schema of a tool as clients know it.
+type promise struct {
+	whole json.RawMessage // nil: there is none
+	short json.RawMessage // for clients that get shortened answers; nil: they get the whole
+	most  int             // characters of a shortened answer
+}
+
+// promiseOf returns what clients know of a tool's structured answers.
+func promiseOf(s tool.Spec) promise {
+	p := promise{most: s.Output.MaxChars}
+	var head struct{ Type any }
+	if len(s.OutputSchema) > 0 && json.Unmarshal(s.OutputSchema, &head) == nil && head.Type == "object" {
+		p.whole, p.short = s.OutputSchema, withRest(s.OutputSchema)
+	}
+	return p
+}
+
+// of returns the output schema that a client knows; nil: none.
+func (p promise) of(c Client) json.RawMessage {
+	if c.Short && p.short != nil {
+		return p.short
+	}
+	return p.whole
+}
+
+// withRest returns an output schema with the member restName; nil: it has one of that name.
+func withRest(output json.RawMessage) json.RawMessage {
+	var top struct{ Properties json.RawMessage }
+	if json.Unmarshal(output, &top) != nil {
 		return nil
 	}
-	delete(top, "required")
-	delete(top, "additionalProperties")
-	for key := range top {
-		if !slices.Contains(open, key) {
+	properties := strings.TrimSpace(string(top.Properties))
+	for key := range jsonscan.Members(properties) {
+		if key == restName {
 			return nil
 		}
 	}
-	out, _ := json.Marshal(top) // what was JSON marshals
-	return out
-}
-
-// An elsewhere replaces a structured answer that is too long to be passed on.
-type elsewhere struct {
-	Archive string `json:"weir_archive,omitempty"` // the uuid of the whole
-	Bytes   int    `json:"weir_bytes,omitempty"`
-}
-
-// structured returns the structured answer of a successful result; nil: none. A tool
-// with an output schema always has one.
-func (u *user) structured(r tool.Result) any {
-	promised := u.promises(r.Tool)
-	switch n := len(r.Structured); {
-	case r.Err != nil:
-		return nil
-	case n > 0 && n <= MaxStructured && (!promised || bytes.HasPrefix(bytes.TrimSpace(r.Structured), []byte("{"))):
-		return r.Structured
-	case promised && n > MaxStructured && r.Ref != nil:
-		return elsewhere{r.Ref.UUID, n}
-	case promised:
-		return elsewhere{Bytes: n}
+	member := `{"` + restName + `":` + restSchema + `}`
+	if len(properties) > len("{}") && properties[0] == '{' {
+		member = strings.TrimSuffix(member, "}") + "," + properties[1:]
 	}
-	return nil
+	return with(output, "properties", member)
 }
 
-// promises reports whether clients know an output schema of the tool.
-func (u *user) promises(name string) bool {
+// with returns a JSON object with another value of a member, or with the member at its end.
+func with(object json.RawMessage, key, value string) json.RawMessage {
+	var b bytes.Buffer
+	done := false
+	for k, v := range jsonscan.Members(string(object)) {
+		if k == key {
+			v, done = value, true
+		}
+		fmt.Fprintf(&b, ",%s:%s", schema.Encode(k), v)
+	}
+	if !done {
+		fmt.Fprintf(&b, ",%s:%s", schema.Encode(key), value)
+	}
+	return json.RawMessage("{" + strings.TrimPrefix(b.String(), ",") + "}")
+}
+
+// A rest says what is left out of a shortened answer.
+type rest struct {
+	LeftOut schema.LeftOut `json:"left_out"`
+	UUID    string         `json:"uuid"`
+	Load    string         `json:"load"`
+}
+
+// structured returns the structured answer of a result; nil: none. tooLong says that there
+// is one which is not passed on, though the client has been promised one.
+func (u *user) structured(c Client, r tool.Result) (value any, tooLong bool) {
+	p := u.promise(r.Tool)
+	promised := p.of(c) != nil
+	n := len(r.Structured)
+	switch {
+	case r.Err != nil:
+		return nil, false
+	case n == 0:
+		if promised && schema.Lazy(p.of(c)).Fits(map[string]any{}) { // which the tool forgot
+			return json.RawMessage("{}"), false
+		}
+		return nil, false
+	case promised && !bytes.HasPrefix(bytes.TrimSpace(r.Structured), []byte("{")):
+		return nil, false
+	case c.Short && r.Ref != nil && utf8.RuneCount(r.Structured) > p.most:
+		if short := shortened(p, r); short != nil {
+			return short, false
+		}
+	}
+	if n > u.s.cfg.StructuredBytes {
+		return nil, promised
+	}
+	return r.Structured, false
+}
+
+// shortened returns a structured answer as short as the tool's limit, with what is left out
+// of it; nil: no such answer fits the schema.
+func shortened(p promise, r tool.Result) json.RawMessage {
+	var output, announced *schema.Schema
+	if p.whole != nil {
+		if p.short == nil {
+			return nil
+		}
+		output, announced = schema.Lazy(p.whole), schema.Lazy(p.short)
+	}
+	v, err := schema.Decode(r.Structured)
+	object, ok := v.(map[string]any)
+	if _, taken := object[restName]; err != nil || !ok || taken {
+		return nil
+	}
+	about := rest{UUID: r.Ref.UUID, Load: `load_tool_history(uuid="` + r.Ref.UUID + `")`}
+	for i, part := range r.Parts {
+		if part.Name == answer.StructuredName { // the text does not have it
+			about.Load = partURI(r.Ref.UUID, i)
+		}
+	}
+	const digits = 60 // of what is left out
+	out, left, ok := output.Shorten(object, p.most-len(restName)-utf8.RuneCount(schema.Encode(about))-digits)
+	if !ok {
+		return nil
+	}
+	about.LeftOut = left
+	text := with(schema.Encode(out), restName, string(schema.Encode(about)))
+	if announced != nil {
+		if v, err := schema.Decode(text); err != nil || !announced.Fits(v) {
+			return nil
+		}
+	}
+	return text
+}
+
+// promise returns what clients know of a tool's structured answers.
+func (u *user) promise(name string) promise {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.listed[name].output
+	return u.listed[name].promise
 }
 
 // contents returns the shown text and the parts. If nothing is left out, each part is
 // where the tool put it, in place of the line that describes it.
-func (u *user) contents(r tool.Result) []mcp.Content {
+func (u *user) contents(c Client, r tool.Result) []mcp.Content {
 	var out, rest []mcp.Content
 	text := limit.Render(r, u.locale())
 	for i, p := range r.Parts {
-		if p.Name == answer.StructuredName && len(p.Data) <= MaxStructured {
+		if p.Name == answer.StructuredName && len(p.Data) <= u.s.cfg.StructuredBytes {
 			continue // see structured
 		}
-		part := u.part(r, i, p)
+		part := u.part(c, r, i, p)
+		if part == nil {
+			continue
+		}
 		before, after, ok := cutLine(text, limit.Neutralise(answer.PartLine(p, u.locale())))
 		if !ok || r.Shown.Cut() {
 			rest = append(rest, part)

@@ -81,7 +81,7 @@ func (u *user) leaving(ctx context.Context) (context.Context, func(mcp.Result) (
 		if err != nil {
 			return nil, err
 		}
-		t := u.task(s)
+		t := u.task(whole, s)
 		t.ResultType, t.Wanted, t.Result = "task", nil, nil
 		return &t, nil
 	}
@@ -113,7 +113,7 @@ func (u *user) offerTasks() error {
 			if err != nil {
 				return nil, err
 			}
-			t := u.task(s)
+			t := u.task(ctx, s)
 			if elicits && len(s.Card) > 0 {
 				r, err := s.Request(u.s.now())
 				if err != nil {
@@ -182,7 +182,7 @@ func (u *user) taskOf(ctx context.Context, ss *mcp.ServerSession, p *taskParams)
 
 // task says how far a script is. What waits for a person is working where the client cannot
 // ask one: the person answers elsewhere.
-func (u *user) task(s script.Status) task {
+func (u *user) task(ctx context.Context, s script.Status) task {
 	t := task{ResultType: "complete", ID: s.ID, Status: "working", Created: s.Created.UTC(), Updated: s.Updated.UTC(), Poll: pollEvery.Milliseconds()}
 	r := s.Result()
 	r.Err = msg.ToolError(u.locale(), r.Err)
@@ -191,7 +191,7 @@ func (u *user) task(s script.Status) task {
 		t.Message = r.Err.Msg + "; " + r.Err.Hint
 	case journal.Done, journal.Failed:
 		t.Status = "completed"
-		out, err := json.Marshal(u.answer(r))
+		out, err := json.Marshal(u.answer(clientIn(ctx), r))
 		if err != nil {
 			u.s.log.Error("a result could not be written", "tool", r.Tool, "error", err)
 		}

@@ -17,6 +17,7 @@ type texts struct {
 	garbled      string // a message
 	unreadable   string // the archive
 	cursor       string // of a list
+	address      string // of the server: parameter, values
 	noTask       string
 	noAnswer     string
 
@@ -46,6 +47,7 @@ var (
 		garbled:  "the body is not a message of JSON-RPC 2.0; send one as JSON in UTF-8, with \"jsonrpc\": \"2.0\" and a method",
 		noTask:   "there is no task with that id; newer ones may have displaced it",
 		noAnswer: "a token that was made for a client answers no question about approvals; answer it on weir's page or with `weir approvals`",
+		address:  "the parameter %s of the address is one of: %s",
 		cursor:   "the cursor is not one that this server gave; list from the beginning",
 		kept:     "The whole result of an earlier call.",
 		part: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, " +
@@ -68,6 +70,7 @@ var (
 		garbled:  "正文不是 JSON-RPC 2.0 消息；请以 UTF-8 编码的 JSON 发送一条，须有 \"jsonrpc\": \"2.0\" 和 method",
 		noTask:   "没有该编号的任务；它可能已被更新的任务取代",
 		noAnswer: "为客户端创建的令牌不能回答审批问题；请在 weir 的页面上或用 `weir approvals` 回答",
+		address:  "地址中的参数 %s 只能取以下值之一：%s",
 		cursor:   "该游标不是本服务器给出的；请从头列出",
 		kept:     "先前某次调用的完整结果。",
 		part: "先前某个结果的一部分：lines=95-706，grep=正则表达式（可加 context=每处匹配前后的行数），pointer=/json/路径，" +

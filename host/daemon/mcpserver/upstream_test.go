@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/schema"
 	"github.com/weirhost/weir/host/plugin"
 )
 
@@ -55,9 +56,12 @@ func newUpstream(t *testing.T) string {
 	return web.URL
 }
 
-func newUpstreamBench(t *testing.T) *bench {
+func newUpstreamBench(t *testing.T, change ...func(*Config)) *bench {
 	url := newUpstream(t)
-	b := newBench(t, func(c *host.Config, _ *Config) {
+	b := newBench(t, func(c *host.Config, own *Config) {
+		for _, f := range change {
+			f(own)
+		}
 		c.Servers = []plugin.Server{{Name: "up", URL: url}}
 		c.Approvals = approval.Policy{Default: approval.Allow}
 	})
@@ -99,7 +103,7 @@ func TestStructuredAnswersPass(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"up__weather", "up__long_weather"} {
-			if !strings.Contains(outputs[name], "the temperature") || strings.Contains(outputs[name], "required") {
+			if !strings.Contains(outputs[name], "the temperature") || !strings.Contains(outputs[name], "required") || strings.Contains(outputs[name], "left_out") {
 				b.Errorf("%s has the output schema %s", name, outputs[name])
 			}
 		}
@@ -113,9 +117,77 @@ func TestStructuredAnswersPass(t *testing.T) {
 			b.Errorf("weather: %s, %+v", got, r.Content)
 		}
 		r = b.call(s, "up__long_weather", `{}`)
-		place, _ := r.StructuredContent.(map[string]any)
-		if place["weir_archive"] == "" || place["weir_archive"] != r.Meta[archiveKey] || place["weir_bytes"].(float64) < 20000 {
-			b.Errorf("a long answer: %v", r.StructuredContent)
+		if whole, _ := r.StructuredContent.(map[string]any); len(whole["hours"].([]any)) != 4001 || len(whole) != 3 || r.IsError {
+			b.Errorf("a long answer has %d members", len(whole))
+		}
+	})
+}
+
+// Clients that show a model the structured answer get a long one shortened, with what is left
+// out, by a schema that says so. The settings decide, and before them the address.
+func TestStructuredAnswersAreShortened(t *testing.T) {
+	b := newUpstreamBench(t, func(c *Config) {
+		c.ClientOf = func(s Sender) Client { return Client{Short: s.Info == "test"} }
+	})
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		list, err := s.ListTools(b.Context(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		output := ""
+		for _, x := range list.Tools {
+			if x.Name == "up__long_weather" {
+				text, err := json.Marshal(x.OutputSchema)
+				if err != nil {
+					b.Fatal(err)
+				}
+				output = string(text)
+			}
+		}
+		r := b.call(s, "up__long_weather", `{}`)
+		text, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var got struct {
+			weather
+			Weir rest `json:"weir"`
+		}
+		if err := json.Unmarshal(text, &got); err != nil {
+			b.Fatal(err)
+		}
+		if len(text) > 8000 || len(text) < 7000 || len(got.Hours)+got.Weir.LeftOut.Items != 4001 || got.Weir.UUID != r.Meta[archiveKey] || got.Weir.Load != `load_tool_history(uuid="`+got.Weir.UUID+`")` {
+			b.Errorf("%d bytes, %d items, %+v", len(text), len(got.Hours), got.Weir)
+		}
+		compiled, err := schema.Compile(json.RawMessage(output))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if v, err := schema.Decode(text); err != nil || !compiled.Fits(v) || !strings.Contains(output, "left_out") {
+			b.Errorf("%s does not fit %s", text, output)
+		}
+		if r := b.call(s, "up__weather", `{}`); fmt.Sprint(r.StructuredContent) != "map[celsius:12.5 wind:west]" {
+			b.Errorf("a short answer: %v", r.StructuredContent)
+		}
+	})
+	b.url += "?structured=whole"
+	if r := b.call(b.http(nil, "", "me"), "up__long_weather", `{}`); strings.Contains(fmt.Sprint(r.StructuredContent), "left_out") {
+		t.Error("the address asks for the whole")
+	}
+}
+
+// An answer over the bound fails where a client has been promised one, with the id of the
+// whole beside the text.
+func TestStructuredAnswerOverTheBound(t *testing.T) {
+	b := newUpstreamBench(t, func(c *Config) { c.StructuredBytes = 10_000 })
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		r := b.call(s, "up__long_weather", `{}`)
+		id, _ := r.Meta[archiveKey].(string)
+		if !r.IsError || r.StructuredContent != nil || id == "" || !strings.Contains(textOf(r), "is not passed on; the maximum is 10000; it is archived as "+id) || !strings.Contains(textOf(r), "load_tool_history(uuid=") {
+			b.Errorf("%v: %.300s", r.IsError, textOf(r))
+		}
+		if whole := textOf(b.call(s, "load_tool_history", `{"uuid":"`+id+`","pointer":"/hours/4000"}`)); strings.Contains(whole, "Error") {
+			b.Errorf("the whole: %s", whole)
 		}
 	})
 }

@@ -12,8 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/agent/toolsearch"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/plugin"
@@ -35,15 +37,15 @@ type user struct {
 
 	mu     sync.Mutex
 	listed map[string]listed // by name, as clients see it
-	search *search           // nil: the list has every tool
+	search *search
 }
 
 // listed is a tool that clients know.
 type listed struct {
 	text    string // its description on the wire
 	headers bool   // a client copies arguments of it into headers
-	output  bool   // it has an output schema
-	calls   bool   // it calls other tools
+	promise
+	calls bool // it calls other tools
 }
 
 func newUser(s *Server, principal string) *user {
@@ -95,11 +97,16 @@ func (u *user) list() {
 	defer u.mu.Unlock()
 	u.spoken.Store(u.tools().In(u.locale()))
 	specs := slices.DeleteFunc(append(u.tools().Tools(), u.s.cfg.Scripts.Specs(true)...), func(s tool.Spec) bool { return !u.offers(s.Name) })
-	if u.searches(specs) {
-		u.search = &search{tools: specs, ranks: map[string]int{}}
-		specs = u.searchList(specs)
-	} else {
-		u.search = nil
+	before := u.search != nil && u.searches(Client{})
+	u.search = &search{tools: specs, ranks: map[string]int{}, short: map[string]bool{}, long: u.isLong(specs)}
+	for _, spec := range u.searchList(specs) {
+		u.search.short[spec.Name] = true
+		if toolsearch.Is(spec.Name) {
+			specs = append(specs, spec)
+		}
+	}
+	if before != u.searches(Client{}) { // the SDK tells clients of what is added
+		delete(u.listed, tool.FindTools)
 	}
 	now := map[string]listed{}
 	for _, spec := range specs {
@@ -118,7 +125,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), t.OutputSchema != nil, spec.Name == tool.CallTool || u.s.cfg.Scripts.Has(spec.Name)}
+		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), promiseOf(spec), spec.Name == tool.CallTool || u.s.cfg.Scripts.Has(spec.Name)}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {
@@ -161,12 +168,12 @@ func (u *user) locale() tool.Locale {
 	return u.s.cfg.Locale
 }
 
-// plain reports whether a tool can be called without the SDK.
-func (u *user) plain(name string) bool {
+// plain reports whether a call can be made without the SDK.
+func (u *user) plain(m message) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	t, ok := u.listed[name]
-	return ok && !t.headers && !t.calls
+	t := u.listed[m.name]
+	return u.lists(m.client, m.name) && !t.headers && !t.calls
 }
 
 // sizeKey tells clients how long a tool's results can be, in characters: some
@@ -184,8 +191,8 @@ func toolOf(s tool.Spec, effect plugin.Effect, l tool.Locale) *mcp.Tool {
 		Meta:        mcp.Meta{sizeKey: s.Output.MaxChars},
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: s.Hints.Idempotent || readOnly, OpenWorldHint: &open},
 	}
-	if schema := outputOf(s.OutputSchema); schema != nil {
-		out.OutputSchema = schema
+	if p := promiseOf(s); p.whole != nil {
+		out.OutputSchema = p.whole
 	}
 	return out
 }
@@ -207,10 +214,14 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			p, _ := req.GetParams().(*mcp.ListResourcesParams)
 			return u.archives(ctx, p)
 		}
-		ctx = marked(ctx, req)
+		client := u.s.clientOf(req)
+		ctx = withClient(marked(ctx, req), client)
 		call, ok := req.GetParams().(*mcp.CallToolParamsRaw)
 		if ok {
-			u.wrap(call)
+			u.wrap(client, call)
+			if fail := u.unlisted(client, call.Name); fail != nil {
+				return nil, fail
+			}
 		}
 		tasked := func(r mcp.Result) (mcp.Result, error) { return r, nil }
 		if c, is := req.(*mcp.CallToolRequest); is && takesTasks(c.ProtocolVersion(), c.ClientCapabilities()) {
@@ -222,7 +233,7 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		if ok && u.offers(call.Name) {
 			if fail := u.tools().Absent(call.Name); fail != nil { // the protocol's own error says nothing but that it is unknown
-				return u.answer(tool.Result{Tool: call.Name, Err: fail}), nil
+				return u.answer(client, tool.Result{Tool: call.Name, Err: fail}), nil
 			}
 		}
 		ss, ok := req.GetSession().(*mcp.ServerSession)
@@ -230,6 +241,10 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			return r, err
 		}
 		switch method {
+		case "tools/list":
+			if l, ok := r.(*mcp.ListToolsResult); ok {
+				l.Tools = u.view(client, l.Tools)
+			}
 		case "server/discover":
 			if d, ok := r.(*mcp.DiscoverResult); ok && u.hasTasks() {
 				d.Capabilities.AddExtension(tasksExtension, nil)
@@ -241,6 +256,17 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return r, err
 	}
+}
+
+// unlisted is the error of a call of a tool that the SDK knows and the client does not; nil:
+// the client knows it, or the SDK answers.
+func (u *user) unlisted(c Client, name string) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, ok := u.listed[name]; !ok || u.lists(c, name) {
+		return nil
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
 }
 
 var _ mcp.Middleware = (*user)(nil).watch

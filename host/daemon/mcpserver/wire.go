@@ -36,6 +36,8 @@ type message struct {
 	version string
 	elicits bool
 	trace   Trace
+	info    string // clientInfo.name, where the message itself says it
+	client  Client // who sent it
 }
 
 // tracedBy takes the trace of the HTTP request, if the message has none of its own.
@@ -115,6 +117,13 @@ func (m *message) meta(text string) bool {
 		case mcp.MetaKeyProtocolVersion:
 			m.version = plainText(value)
 			return m.version != ""
+		case mcp.MetaKeyClientInfo:
+			for name, v := range jsonscan.Members(value) {
+				if name == "name" {
+					m.info, _ = jsonscan.Text([]byte(v))
+				}
+			}
+			return value[0] == '{'
 		case mcp.MetaKeyClientCapabilities:
 			described = value[0] == '{'
 			for name := range jsonscan.Members(value) {
@@ -166,10 +175,10 @@ func plainText(value string) string {
 
 // reply writes the answer to a call, as one line without its end.
 func (u *user) reply(m message, r tool.Result) []byte {
-	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && len(r.Structured) == 0 && m.version == "" && !u.promises(r.Tool) {
+	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && len(r.Structured) == 0 && m.version == "" && u.promise(r.Tool).whole == nil {
 		return textReply(m.id, limit.Render(r, u.locale()))
 	}
-	out := u.answer(r)
+	out := u.answer(m.client, r)
 	if m.version != "" {
 		if out.Meta == nil {
 			out.Meta = mcp.Meta{}

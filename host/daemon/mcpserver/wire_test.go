@@ -400,7 +400,7 @@ func TestAppendResult(t *testing.T) {
 		{Content: []mcp.Content{&mcp.TextContent{}}},
 		{Content: []mcp.Content{&mcp.TextContent{Text: "a \"b\"\n第一页 <b>&\u2028"}, &mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"}, &mcp.ResourceLink{URI: "weir://a", Name: "n", Size: &size}}},
 		{Meta: mcp.Meta{"weir/archive": "u", "weir/error": map[string]any{"code": "failed"}}, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}, IsError: true},
-		{StructuredContent: json.RawMessage("{\"a\":\n [1, 2]}")}, {StructuredContent: elsewhere{Bytes: 7}},
+		{StructuredContent: json.RawMessage("{\"a\":\n [1, 2]}")}, {StructuredContent: rest{UUID: "u"}},
 	} {
 		want, err := json.Marshal(r)
 		if err != nil {

@@ -22,7 +22,22 @@ type Client struct {
 	Fold bool
 	// WeirTools says that the model gets weir's tools beside the client's.
 	WeirTools bool
+	// Listing is which tools its list over MCP has: auto, all or search; empty: what the
+	// user's settings say.
+	Listing string
+	// Links says that over MCP a link to the whole stands beside a cut result.
+	Links bool
+	// Structured is StructuredShort if a long structured answer over MCP is shortened, as for
+	// programs that give it to a model in place of the text. Empty: StructuredShort for
+	// programs that are known to do so.
+	Structured string
 }
+
+// The values of Client.Structured.
+const (
+	StructuredWhole = "whole"
+	StructuredShort = "short"
+)
 
 // A Sender is what a request says about the program that sent it.
 type Sender struct {
@@ -50,11 +65,18 @@ func (c Clients) Of(from Sender) Client {
 		if !ok {
 			out = Client{Keep: true}
 		}
+		if out.Structured == "" && showsStructured(name) {
+			out.Structured = StructuredShort
+		}
 		out.Name = name
 		return out
 	}
 	return Client{Keep: true}
 }
+
+// showsStructured reports whether a program is known to give a model the structured answer
+// of a tool in place of the text.
+func showsStructured(name string) bool { return strings.HasPrefix(name, "mastra") }
 
 // firstWord returns a text up to its first "/" or space, in lower case.
 func firstWord(text string) string {

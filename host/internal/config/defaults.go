@@ -70,6 +70,7 @@ func (s Settings) WithDefaults() Settings {
 		s.MCP.PerUser = max(s.MCP.MaxSessions/4, 1)
 	}
 	def(&s.MCP.SessionIdle, Duration(mcpserver.DefaultIdle))
+	def(&s.MCP.StructuredBytes, tool.Bytes(mcpserver.DefaultStructuredBytes))
 	def(&s.Sandbox.Waiting, runner.DefaultWaiting)
 	def(&s.Sandbox.Idle, Duration(runner.DefaultIdle))
 	def(&s.Sandbox.CompileCPU, Duration(runner.DefaultCompileCPU))

@@ -50,7 +50,7 @@ func (s Settings) MCPServer(l tool.Locale) daemon.MCP {
 	m := s.MCP
 	return daemon.MCP{
 		Tools: m.Tools.Names, Deny: m.DenyTools, Listing: daemon.Listing(m.Tools.Listing), ToolsChars: s.Prompt.ToolsChars,
-		MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), Locale: l,
+		MaxSessions: m.MaxSessions, MaxUserSessions: m.PerUser, Idle: time.Duration(m.SessionIdle), StructuredBytes: int(m.StructuredBytes), Locale: l,
 	}
 }
 

@@ -382,4 +382,6 @@ type MCPSettings struct {
 	MaxSessions int      `toml:"max_sessions" json:"max_sessions,omitempty"`
 	PerUser     int      `toml:"max_user_sessions" json:"max_user_sessions,omitempty"`
 	SessionIdle Duration `toml:"session_idle" json:"session_idle,omitempty"`
+	// StructuredBytes bounds structured answers that are passed on whole.
+	StructuredBytes tool.Bytes `toml:"structured_bytes" json:"structured_bytes,omitempty"`
 }

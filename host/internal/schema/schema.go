@@ -12,6 +12,7 @@
 //   - flat: simple ones, fast
 //   - cost: what a schema may cost, work what its checks and the expressions for lines to keep may cost
 //   - tidy, language: schemas for models, in two languages
+//   - fits, shorten: values of an output schema, and shorter ones that still fit it
 package schema
 
 import (
