@@ -22,17 +22,23 @@ type member struct {
 
 // ReadBody reads the JSON object of a request. It refuses one that has a member twice, also
 // in other letters: which of the two counts is different from reader to reader, and a server
-// must not see another model than weir has checked. The error is a *tool.Error; a Body whose
-// only fault is such a member comes with it.
+// must not see another model than weir has checked. The error is a *tool.Error; the members that
+// could be read come with it, to say of which request it is.
 func ReadBody(raw json.RawMessage) (Body, error) {
+	b, err := SplitBody(raw)
 	if !json.Valid(raw) {
-		return Body{}, badBody(raw)
+		err = badBody(raw)
 	}
+	return b, err
+}
+
+// SplitBody is ReadBody for what is JSON for certain, in a fraction of the time.
+func SplitBody(valid json.RawMessage) (Body, error) {
 	var b Body
 	var twice error
 	seen := map[string]string{}
 	var written json.RawMessage // the name, until its value comes
-	if !inside(raw, '{', func(v json.RawMessage) bool {
+	if !inside(valid, '{', func(v json.RawMessage) bool {
 		if written == nil {
 			written = v
 			return true

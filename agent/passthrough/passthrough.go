@@ -28,9 +28,9 @@ type Model interface {
 
 // A Request is a chat completion request. A Model changes neither it nor its Body.
 type Request struct {
-	// Body is the JSON object that the client sent, without weir's own members. The value of
-	// its member model has no meaning: a Model puts its own in its place. Members that a Model
-	// does not know are handed on by those that speak the protocol.
+	// Body is the JSON object that the client sent, as ReadBody accepts it, without weir's own
+	// members. The value of its member model has no meaning: a Model puts its own in its place.
+	// Members that a Model does not know are handed on by those that speak the protocol.
 	Body json.RawMessage
 	// Window is the context window to ask for, in tokens, where the server can be asked for
 	// one; 0: the model's own.

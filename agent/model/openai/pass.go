@@ -26,7 +26,7 @@ var _ passthrough.Model = (*Model)(nil)
 // the client left out, and a stream is asked for its usage.
 func (m *Model) Pass(ctx context.Context, r passthrough.Request) iter.Seq2[passthrough.Chunk, error] {
 	return func(yield func(passthrough.Chunk, error) bool) {
-		body, err := passthrough.ReadBody(r.Body)
+		body, err := passthrough.SplitBody(r.Body)
 		if err != nil {
 			yield(passthrough.Chunk{}, err)
 			return

@@ -16,10 +16,19 @@ import (
 	"github.com/weirhost/weir/host/daemon/ownloop"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/sse"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 )
 
 // maxPassed bounds the body of a request that is passed through, in bytes: pictures are in it.
 const maxPassed = 32 << 20
+
+// readBody is passthrough.ReadBody with a faster check: a body may have megabytes.
+func readBody(raw json.RawMessage) (passthrough.Body, error) {
+	if jsonscan.Valid(raw) {
+		return passthrough.SplitBody(raw)
+	}
+	return passthrough.ReadBody(raw)
+}
 
 // pass passes a request through to a configured model, without weir's own members.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, b passthrough.Body, a ownloop.Ask) error {
@@ -113,7 +122,7 @@ func (p *passing) emit(c passthrough.Chunk) bool {
 
 // named returns a chunk in one line and with the name that the client knows.
 func (p *passing) named(data json.RawMessage) json.RawMessage {
-	if b, err := passthrough.ReadBody(data); err == nil && b.Has("model") {
+	if b, err := passthrough.SplitBody(data); err == nil && b.Has("model") { // a model yields JSON
 		data = b.With("model", p.model).Bytes()
 	}
 	if bytes.ContainsAny(data, "\r\n") {

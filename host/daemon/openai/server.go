@@ -73,7 +73,7 @@ func (s *Server) Completions(principal, client string, l tool.Locale, w http.Res
 	if err != nil {
 		return err
 	}
-	b, err := passthrough.ReadBody(raw)
+	b, err := readBody(raw)
 	if model, ok := s.cfg.Backend.Names(principal).configured(word(b.Get("model"))); ok {
 		if err != nil {
 			return passedProblem(err)
