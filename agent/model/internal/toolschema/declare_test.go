@@ -185,3 +185,14 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// A member that two alternatives of an object describe, with a format: what is compared is for
+// no provider, and takes every format.
+func TestAFormatInAlternatives(t *testing.T) {
+	const schema = `{"type":"object","anyOf":[{"type":"object","properties":{"x":{"type":"object","additionalProperties":{"type":"string","format":"hostname"}}}},{"type":"object","properties":{"x":{"type":"string","format":"date"}}}]}`
+	for _, p := range providers() {
+		if got := declare(p.rules, schema); got.Params != nil && !json.Valid(got.Params) {
+			t.Errorf("%s: %s", p.name, got.Params)
+		}
+	}
+}

@@ -251,11 +251,14 @@ func (n *node) listsOnly() bool {
 
 // text returns a node as text: nodes with the same one fit the same.
 func (r *reader) text(n *node) string {
-	w := &writer{Rules: Rules{keywords: isPlain, lists: true, others: true}, left: r.left}
+	w := &writer{Rules: Rules{keywords: isPlain, formats: anyFormat, lists: true, others: true}, left: r.left}
 	o := w.schema(n)
 	r.left = w.left
 	return string(encode(o))
 }
+
+// anyFormat takes every format: a text for comparing is for no provider.
+func anyFormat(string, string) bool { return true }
 
 // maxRemark bounds what a description says of alternatives, in bytes.
 const maxRemark = 300
