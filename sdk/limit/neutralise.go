@@ -27,7 +27,14 @@ import (
 //
 // The words of calls and thoughts are those of the recogniser's tables; package marks is
 // generated from them.
-func Neutralise(s string) string {
+func Neutralise(s string) string { return neutralise(s, false) }
+
+// NeutraliseCalls is Neutralise for a text with placeholders and notices that weir wrote: those
+// stay as they are, so that a model can name them and a copy of them is recognised.
+func NeutraliseCalls(s string) string { return neutralise(s, true) }
+
+// neutralise leaves placeholders and notices as they are if own is set.
+func neutralise(s string, own bool) string {
 	var b strings.Builder
 	pos := 0
 	if n := marks.Line(s); n >= 0 {
@@ -35,7 +42,7 @@ func Neutralise(s string) string {
 		pos = n + 1
 	}
 	for i := nextTrigger(s, 0); i < len(s); i = nextTrigger(s, i+1) {
-		alike, size := lookalike(s, i)
+		alike, size := lookalike(s, i, own)
 		if size == 0 {
 			i += run(s[i:]) - 1
 			continue
@@ -77,7 +84,7 @@ func nextTrigger(s string, i int) int {
 
 // lookalike returns the replacement for the beginning of the token at s[i:], and
 // how many bytes it replaces; 0 if no token begins at i.
-func lookalike(s string, i int) (string, int) {
+func lookalike(s string, i int, own bool) (string, int) {
 	rest := s[i+1:]
 	switch s[i] {
 	case '<':
@@ -85,7 +92,7 @@ func lookalike(s string, i int) (string, int) {
 			return "＜", 1
 		}
 	case '[':
-		if isBracketed(rest) || strings.HasSuffix(s[:i], "functools") {
+		if isBracketed(rest, own) || strings.HasSuffix(s[:i], "functools") {
 			return "［", 1
 		}
 	case '`':
@@ -106,7 +113,7 @@ func lookalike(s string, i int) (string, int) {
 			return "\n" + rest[:n] + wide(rest[n]), n + 2
 		}
 	case clipMark[0]:
-		if after, ok := strings.CutPrefix(s[i:], clipMark); ok {
+		if after, ok := strings.CutPrefix(s[i:], clipMark); ok && !own {
 			after = strings.TrimLeft(after, " \t\u00a0\ufe0e\ufe0f")
 			if strings.HasPrefix(after, "[") && isPlaceholder(after[1:]) {
 				return "🖇", len(clipMark)
@@ -126,11 +133,11 @@ func run(s string) int {
 	return n
 }
 
-// isBracketed reports whether s, after a "[", continues as a control token, a
-// placeholder or a notice.
-func isBracketed(s string) bool {
+// isBracketed reports whether s, after a "[", continues as a control token or, unless own is
+// set, as a placeholder or a notice.
+func isBracketed(s string, own bool) bool {
 	s = strings.TrimLeft(s, " \t")
-	return marks.IsBracket(s) || isPlaceholder(s) || isNotice(s)
+	return marks.IsBracket(s) || !own && (isPlaceholder(s) || isNotice(s))
 }
 
 // wide returns the full-width form of a letter.

@@ -82,6 +82,23 @@ func TestNeutraliseKnowsEveryNotice(t *testing.T) {
 	}
 }
 
+// NeutraliseCalls leaves what Render writes, and placeholders, as they are, and all else as
+// Neutralise does.
+func TestNeutraliseCallsLeavesNotices(t *testing.T) {
+	for name, r := range notices() {
+		r.Shown.Text = strings.ReplaceAll(r.Shown.Text, "<", "")
+		for _, l := range []tool.Locale{tool.En, tool.Zh} {
+			if text := limit.RenderExact(r, l); limit.NeutraliseCalls(text) != text {
+				t.Errorf("%s, %s: %q becomes %q", name, l, text, limit.NeutraliseCalls(text))
+			}
+		}
+	}
+	const placeholder = "📎 [Tool result archived: x]\n"
+	if got := limit.NeutraliseCalls(placeholder + "<tool_call> [TOOL_CALLS]"); got != placeholder+"＜tool_call> ［TOOL_CALLS]" {
+		t.Error(got)
+	}
+}
+
 func lawsOfNeutralise(t fataler, s string) {
 	t.Helper()
 	once := limit.Neutralise(s)

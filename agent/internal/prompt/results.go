@@ -52,3 +52,7 @@ func Fence(s string) string {
 // ResultText writes a text that a tool brought so that a model can read it as nothing but
 // data: no call, role, notice, or end of its result.
 func ResultText(s string) string { return Fence(limit.Neutralise(s)) }
+
+// ClientResultText is ResultText for a result of a client with a loop of its own, in which
+// weir itself may have written placeholders and notices: those stay.
+func ClientResultText(s string) string { return Fence(limit.NeutraliseCalls(s)) }

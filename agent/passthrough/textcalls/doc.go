@@ -15,8 +15,8 @@
 //   - the calls of an assistant message are written behind its text, as the description
 //     teaches them. Arguments are as the client sent them, malformed ones too.
 //   - results that follow one another become one user message. Their texts pass the encoder
-//     of the agent's own loop (prompt.ResultText), so that none reads as a call, a role or
-//     the end of its result; pictures and other parts stay parts, in their place. A user
+//     of the agent's own loop, so that none reads as a call, a role or the end of its result;
+//     placeholders and notices stay, since weir folds results of such clients; pictures and other parts stay parts, in their place. A user
 //     message right behind is joined to it, since templates of such models often demand that
 //     roles alternate.
 //   - all else stays: other messages, to the byte, and every other member and its place.

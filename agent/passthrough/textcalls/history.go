@@ -93,7 +93,7 @@ func results(messages []gjson.Result, names map[string]string, l tool.Locale) []
 	for i, m := range messages {
 		body := partsOf(m.Get("content"))
 		for j := range body {
-			body[j].text = prompt.ResultText(body[j].text)
+			body[j].text = prompt.ClientResultText(body[j].text)
 		}
 		if n := len(body); n > 0 {
 			body[n-1].text = strings.TrimSuffix(body[n-1].text, "\n")

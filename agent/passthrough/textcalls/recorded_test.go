@@ -86,7 +86,7 @@ func texts(m gjson.Result) []string {
 	var out []string
 	add := func(s string) {
 		if m.Get("role").String() == "tool" {
-			s = strings.TrimSuffix(limit.Neutralise(s), "\n")
+			s = strings.TrimSuffix(limit.NeutraliseCalls(s), "\n")
 		}
 		out = append(out, s)
 	}
