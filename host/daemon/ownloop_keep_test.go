@@ -310,6 +310,46 @@ func TestABrokenAnswerIsKept(t *testing.T) {
 	}
 }
 
+// What another model answers because the one that was named cannot stays in the conversation, and
+// the attempt that failed is a part of the trace of the answer.
+func TestAnotherModelAnswersInASession(t *testing.T) {
+	fail := false
+	u := newUpstream(t, func(w http.ResponseWriter, _ int, _ string) {
+		if fail {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		chunks(w, textChunk, endChunk, usageChunk)
+	})
+	other := newUpstream(t, func(w http.ResponseWriter, _ int, _ string) { chunks(w, textChunk, endChunk, usageChunk) })
+	s := passing(t, u)
+	cfg := s.daemon.current.State().Config
+	native := true
+	cfg.Models["own"] = Model{Model: ownModel(t, u), NativeTools: &native, Fallback: []string{"second"}}
+	cfg.Models["second"] = Model{Model: ownModel(t, other), NativeTools: &native}
+	if err := s.daemon.Configure(cfg); err != nil {
+		t.Fatal(err)
+	}
+	c := &coder{server: s, name: "opencode"}
+	for n := range 3 {
+		fail = n == 1
+		c.messages = append(c.messages, fmt.Sprintf(`{"role":"user","content":"%d?"}`, n))
+		_, end := c.ask(s, c.body("An agent", ""))
+		c.messages = append(c.messages, end)
+	}
+	list := s.listed()
+	if len(list) != 1 || list[0].Messages != 6 || !slices.Equal(list[0].Models, []string{"own", "second"}) || s.count("conversations") != 1 {
+		t.Fatalf("listed: %+v", list)
+	}
+	var traces api.TraceList
+	if err := json.Unmarshal([]byte(s.get("/api/traces").body), &traces); err != nil || len(traces.Traces) != 3 {
+		t.Fatalf("%v %+v", err, traces)
+	}
+	if tr := s.get(fmt.Sprintf("/api/traces/%d", traces.Traces[1].ID)).body; !strings.Contains(tr, `"from":"own","to":"second"`) || traces.Traces[1].Model != "second" {
+		t.Errorf("%s", tr)
+	}
+}
+
 // A client gets its answer if it cannot be stored, and the log says so.
 func TestAnAnswerThatCannotBeStored(t *testing.T) {
 	u := newUpstream(t, func(w http.ResponseWriter, _ int, _ string) { chunks(w, textChunk, endChunk, usageChunk) })

@@ -132,7 +132,7 @@ func (f *folding) place(ctx context.Context) error {
 		for i, m := range h.Messages {
 			chain[i] = m.Chain
 		}
-		b, found, err := f.s.Fold.Notes.BranchOf(ctx, f.r.ask.Principal, f.r.ask.Model, h.Setting, chain)
+		b, found, err := f.s.Fold.Notes.BranchOf(ctx, f.r.ask.Principal, f.r.asked, h.Setting, chain)
 		if err != nil {
 			return err
 		}

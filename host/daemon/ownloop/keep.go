@@ -32,7 +32,8 @@ const keepTime = 10 * time.Second
 
 // A record is what is known of one request while it is passed on.
 type record struct {
-	ask     Ask
+	ask     Ask    // its Model is the one that answers
+	asked   string // the model that the client has named
 	client  setup.Client
 	window  int // tokens; 0: unknown
 	began   time.Time
@@ -47,11 +48,12 @@ type record struct {
 	requests int
 	// conversation is where it belongs, if that is known before it is stored.
 	conversation string
+	switched     []api.ModelSwitched
 	gone         bool // the client has disconnected
 }
 
-func (s *Service) record(a Ask, m setup.Model) *record {
-	return &record{ask: a, client: s.Setup.State().Clients.Of(a.From), window: m.Info.Window, began: s.Now()}
+func (s *Service) record(a Ask, asked string, m setup.Model) *record {
+	return &record{ask: a, asked: asked, client: s.Setup.State().Clients.Of(a.From), window: m.Info.Window, began: s.Now()}
 }
 
 // spent adds what one request to the model took.
@@ -112,7 +114,7 @@ func (r *record) passed(h passthrough.History, elapsed time.Duration, failed err
 	id, _ := uuid.NewV7() // fails only without random numbers, which ends the program
 	toolOf := toolsOf(h.Messages)
 	p := store.Passed{
-		Principal: r.ask.Principal, ID: cmp.Or(r.conversation, id.String()), Client: r.client.Name, Label: r.ask.Label, Model: r.ask.Model, Setting: h.Setting,
+		Principal: r.ask.Principal, ID: cmp.Or(r.conversation, id.String()), Client: r.client.Name, Label: r.ask.Label, Model: r.asked, Setting: h.Setting,
 		Text: func(i int) store.PassedText { return textOf(h.Messages[i].Stored(toolOf)) },
 	}
 	if h.SystemDigest != "" {
@@ -208,7 +210,7 @@ func (r *record) trace(elapsed time.Duration, failed error) api.Trace {
 	return api.Trace{
 		TraceHead: api.TraceHead{Model: r.ask.Model, Mode: agent.ModeNative, Started: r.began.UTC(), ElapsedMS: elapsed.Milliseconds(), PassedThrough: true, Client: r.client.Name,
 			Requests: r.requests, Calls: len(round.Calls), Usage: r.usage, Cost: r.cost},
-		Window: r.window, Rounds: []api.TraceRound{round}, Notes: r.changed,
+		Window: r.window, Rounds: []api.TraceRound{round}, Notes: r.changed, Switched: r.switched,
 	}
 }
 

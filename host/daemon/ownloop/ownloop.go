@@ -79,28 +79,35 @@ func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk
 }
 
 // passToOne passes the request on to the model that it names, and to those of its fallback, in
-// order, as long as nothing of an answer has come.
+// order, as long as nothing of an answer has come. It stores the request before it returns.
 func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account usage.Account, emit func(passthrough.Chunk) bool) (err error) {
 	begun := false
+	var rec *record
+	asked, switched := a.Model, []api.ModelSwitched(nil)
 	for _, name := range append([]string{a.Model}, view.PassedFallback(a.Model)...) {
 		if err != nil {
-			s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "switched")
+			p := api.AsProblem(err)
+			s.Metrics.ModelFailed(a.Model, p.Code, "switched")
+			switched = append(switched, api.ModelSwitched{From: a.Model, To: name, Code: p.Code, Message: p.Msg, Mode: agent.ModeNative, Window: view.Models[name].Info.Window})
 		}
 		a.Model = name
-		err = s.pass(ctx, a, view.Models[name], account, func(c passthrough.Chunk) bool {
+		rec = s.record(a, asked, view.Models[name])
+		rec.switched = switched
+		err = s.pass(ctx, rec, view.Models[name], account, func(c passthrough.Chunk) bool {
 			begun = true
 			return emit(c)
 		})
 		if begun || !agent.Yields(err) {
-			return err
+			break
 		}
 	}
+	s.keep(ctx, rec, err)
 	return err
 }
 
-// pass passes the request on, counts it, and stores it before it returns.
-func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
-	rec := s.record(a, m)
+// pass passes the request on and counts it.
+func (s *Service) pass(ctx context.Context, rec *record, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
+	a := rec.ask
 	x := s.fold(ctx, rec, account)
 	if x != nil {
 		a.Body = x.request()
@@ -121,7 +128,6 @@ func (s *Service) pass(ctx context.Context, a Ask, m setup.Model, account usage.
 		s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")
 		log.Warn("a request that was passed through failed", "error", err)
 	}
-	s.keep(ctx, rec, err)
 	return err
 }
 
