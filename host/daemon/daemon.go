@@ -157,19 +157,15 @@ func New(cfg Config) (*Daemon, error) {
 		config: cfg.MCP, bearers: access.NewBearers(d.current, d.sessions, d.clients), current: d.current, admission: d.admission,
 		meter: d.meter, metrics: d.metrics, calls: d.calls, known: d.knows, log: d.log,
 	}
-	d.store.OnClientTokens(func() { go d.mcp.bearers.Check() })
+	d.store.OnClientTokens(func() { go d.mcp.bearers.Check() }) // who revokes them ends their sessions
 	d.models = &models.Models{Setup: d.current, Admission: d.admission, Find: cfg.FindModels, Test: cfg.TestModel, Add: cfg.AddModel, Log: d.log, Heartbeat: beat}
 	d.pulse = pulse.New(pulse.Config{
 		Host: cfg.Host, Approvals: d.approvals, Admission: d.admission, Setup: d.current, Bearers: d.mcp.bearers, Heartbeat: beat, Run: uuid.NewString()[:8],
 	})
-	if d.store.Shared() {
-		d.mcp.shared = &sharedSessions{store: d.store}
-	}
-	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, d.now)
-	if d.mcp.shared != nil {
-		if err := d.mcp.shared.begin(context.Background()); err != nil {
-			return d, err
-		}
+	d.mcp.sessions = &storedSessions{store: d.store}
+	d.mcp.serve(cfg.Host, d.scripts, cfg.Version, clock)
+	if err := d.mcp.sessions.begin(context.Background()); err != nil {
+		return d, err
 	}
 	if d.leases != nil {
 		return d, d.leases.Start(context.Background())
@@ -280,7 +276,7 @@ func (d *Daemon) routes() []openapi.Route {
 		d.models.Routes(),
 		(&machine.Machine{About: d.cfg.About, Admission: d.admission, Log: d.log}).Routes(),
 		(&session.Routes{Sessions: d.sessions, Setup: d.current, Bearers: d.mcp.bearers, Log: d.log}).List(),
-		(&clienttokens.Routes{Tokens: d.clients, Bearers: d.mcp.bearers, Now: clock, Log: d.log}).List(),
+		(&clienttokens.Routes{Tokens: d.clients, Revoked: d.mcp.revoked, Now: clock, Log: d.log}).List(),
 		(&users{h, d.store, d.current, d.meter, d.calls, d.log}).routes(),
 		(&completions{d.openai}).routes(),
 		d.mcp.routes(),

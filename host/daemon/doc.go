@@ -12,6 +12,6 @@
 //   - problem: errors as JSON
 //   - kinds: what changes
 //   - chat, openai, mcp: questions and calls
-//   - mcprelay, mcpshared: MCP sessions of several daemons
+//   - mcpsessions, mcprelay: MCP sessions over HTTP, which outlive a restart, and those of several daemons
 //   - conversations, profiles, users, tools, traces, results, approvals, export, page, reload, system: the routes of these subjects
 package daemon

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host"
@@ -53,7 +52,7 @@ type MCP struct {
 type mcpClients struct {
 	config    MCP
 	server    *mcpserver.Server
-	shared    *sharedSessions // nil: there is no other daemon
+	sessions  *storedSessions
 	bearers   *access.Bearers
 	current   *setup.Current
 	admission *turns.Admission
@@ -113,26 +112,33 @@ func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
 
 // serve makes the server.
 func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, now func() time.Time) {
-	newID := uuid.NewString
-	if m.shared != nil {
-		newID = m.shared.newID
-	}
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
 		Listing: m.config.Listing, ListingOf: m.listingOf, ClientOf: m.clientOf, StructuredBytes: m.config.StructuredBytes, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
-		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now, NewID: newID,
+		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now, NewID: m.sessions.newID,
 	})
-	if m.shared != nil {
-		m.shared.serve = m.server.ServeHTTP
-	}
+	m.sessions.server = m.server
 }
+
+// revokeTime bounds how long sessions of revoked tokens are looked for.
+const revokeTime = 5 * time.Second
 
 // refresh ends what a change of the users no longer allows, and tells clients of other
 // tools.
 func (m *mcpClients) refresh() {
-	m.bearers.Check()
+	m.revoked()
 	m.server.Refresh()
+}
+
+// revoked ends what was begun with tokens that do not hold any more.
+func (m *mcpClients) revoked() {
+	m.bearers.Check()
+	ctx, cancel := context.WithTimeout(context.Background(), revokeTime)
+	defer cancel()
+	if err := m.sessions.revoke(ctx, m.current); err != nil {
+		m.log.Warn("sessions of revoked tokens are not deleted yet; nobody gets into them", "error", err)
+	}
 }
 
 // seesTool reports whether a principal may call a tool.
@@ -238,8 +244,8 @@ func (m *mcpClients) serveMCP(w http.ResponseWriter, r *http.Request) error {
 		defer m.bearers.Add(r, stop)()
 		r = r.WithContext(ctx)
 	}
-	if m.shared != nil && r.Header.Get(versionHeader) < stateless {
-		return m.shared.ServeHTTP(access.Principal(r), w, r)
+	if r.Header.Get(versionHeader) < stateless {
+		return m.sessions.ServeHTTP(access.Principal(r), w, r)
 	}
 	m.server.ServeHTTP(access.Principal(r), w, r)
 	return nil

@@ -4,6 +4,8 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net"
 	"net/http"
 	"net/url"
@@ -158,6 +160,17 @@ func as(r *http.Request, who caller) *http.Request {
 func HasToken(r *http.Request) bool {
 	_, ok := tokenOf(r)
 	return ok
+}
+
+// TokenDigest returns the digest of the token that a request bears, in hexadecimal; empty: it
+// bears none.
+func TokenDigest(r *http.Request) string {
+	token, ok := tokenOf(r)
+	if !ok {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }
 
 // tokenOf is what a request bears.

@@ -21,7 +21,7 @@ const maxBody = 4 << 10
 // Routes has the routes of tokens.
 type Routes struct {
 	Tokens  *Tokens
-	Bearers *access.Bearers
+	Revoked func() // called when tokens were revoked: ends what goes on with them
 	Now     func() time.Time
 	Log     hclog.Logger
 }
@@ -104,7 +104,7 @@ func (s *Routes) revoke(w http.ResponseWriter, r *http.Request) error {
 		return api.Problemf(http.StatusNotFound, "not_found", "`weir client list` shows them", "there is no such token for the client %q", api.Clip(client, 80))
 	}
 	err = s.Tokens.Store.DeleteClientTokens(r.Context(), digests...)
-	s.Bearers.Check()
+	s.Revoked()
 	if err == nil {
 		s.Log.Info("tokens for a client were revoked", "client", client, "by", access.Principal(r), "tokens", len(gone))
 	}

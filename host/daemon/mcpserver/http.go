@@ -50,8 +50,9 @@ func (s *Server) ServeHTTP(principal string, w http.ResponseWriter, r *http.Requ
 func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
-		if r.Method != http.MethodPost {
-			u.stateful.ServeHTTP(w, r)
+		if r.Method != http.MethodPost { // a client that looks for a stream takes this for "there is none"
+			w.Header().Set("Allow", http.MethodPost)
+			refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "there is no session: begin with a POST of initialize")
 			return
 		}
 		made, ok := u.s.room(u)

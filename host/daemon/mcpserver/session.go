@@ -116,6 +116,18 @@ func (s *Server) find(u *user, id string) (x *session, done func()) {
 	return nil, nil
 }
 
+// Knows reports whether a principal has an open session over HTTP, which counts as used now.
+func (s *Server) Knows(principal, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.sessions[id]
+	if x == nil || x.user.principal != principal {
+		return false
+	}
+	x.use(s.now)()
+	return true
+}
+
 // room makes room for one more session of a user's; false: all are in use. made
 // must be called when the session is there, or will not be.
 func (s *Server) room(u *user) (made func(), ok bool) {
@@ -191,9 +203,14 @@ func (s *Server) sweep() {
 		case <-s.ctx.Done():
 			return
 		}
-		for _, x := range s.old() {
-			x.close()
-		}
+		s.EndIdle()
+	}
+}
+
+// EndIdle ends the sessions over HTTP that have been idle for too long.
+func (s *Server) EndIdle() {
+	for _, x := range s.old() {
+		x.close()
 	}
 }
 

@@ -5,7 +5,7 @@ import "testing"
 // Mail is kept for sessions that there are, and not without end.
 func TestMailIsBounded(t *testing.T) {
 	s := shared(t, 1)[0]
-	if err := s.PutMCPSession(t.Context(), "ann", "s", []byte("{}")); err != nil {
+	if err := s.PutMCPSession(t.Context(), MCPSession{ID: "s", Principal: "ann", Hello: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.db.ExecContext(t.Context(), "INSERT INTO mcp_mail (sender, target, principal, session, created_at, body) SELECT 'a', 'b', 'ann', 's', "+clockSQL+", '' FROM generate_series(3, ?)", maxMail); err != nil {

@@ -11,20 +11,23 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weirhost/weir/host/daemon/access"
 	"github.com/weirhost/weir/host/daemon/mcpserver"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 )
 
 // maxHello bounds the message with which an MCP client introduces itself, in bytes.
 const maxHello = 64 << 10
 
-// sharedSessions are the sessions of MCP clients that any of several daemons goes on with:
-// one that does not know a session introduces the client to its own server, with the
-// client's message and the session's id.
-type sharedSessions struct {
-	store *store.Store
-	relay relay
-	serve func(principal string, w http.ResponseWriter, r *http.Request) // the server's
+// storedSessions are the sessions of MCP clients over HTTP, with which a daemon goes on after a
+// restart, after its server has ended one that was idle, and in place of another daemon: where
+// the server does not know a session, they introduce the client to it again, with the client's
+// message and the session's id.
+type storedSessions struct {
+	store  *store.Store
+	relay  *relay // nil: there are no other daemons
+	server *mcpserver.Server
 
 	mu   sync.RWMutex // held while a session is made
 	next string       // the id of the one that is made, empty: a new one
@@ -37,16 +40,20 @@ const (
 )
 
 // newID returns the id of a session that is made. s.mu is held.
-func (s *sharedSessions) newID() string {
+func (s *storedSessions) newID() string {
 	if s.next != "" {
 		return s.next
 	}
 	return uuid.NewString()
 }
 
-// begin ends here what ends on another daemon, and receives what that hands on.
-func (s *sharedSessions) begin(ctx context.Context) error {
-	s.relay = relay{s.store, uuid.NewString()}
+// begin ends here what ends on another daemon, and receives what that hands on, if there are
+// other daemons.
+func (s *storedSessions) begin(ctx context.Context) error {
+	if !s.store.Shared() {
+		return nil
+	}
+	s.relay = &relay{s.store, uuid.NewString()}
 	s.store.OnMCPEnd(func(principal, id string) {
 		go s.send(context.Background(), principal, http.MethodDelete, id, nil)
 	})
@@ -56,7 +63,7 @@ func (s *sharedSessions) begin(ctx context.Context) error {
 }
 
 // ServeHTTP answers a request of the revisions of the protocol that have sessions.
-func (s *sharedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *http.Request) error {
+func (s *storedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *http.Request) error {
 	id := r.Header.Get(sessionHeader)
 	switch {
 	case id == "" && r.Method == http.MethodPost:
@@ -73,17 +80,24 @@ func (s *sharedSessions) ServeHTTP(principal string, w http.ResponseWriter, r *h
 		}
 		return err
 	default:
-		if err := s.know(r.Context(), principal, id); err != nil {
+		refused, err := s.know(r, principal, id)
+		if err != nil {
 			return err
 		}
-		return s.relayed(principal, id, w, r)
+		if refused != nil {
+			refused.copyTo(w)
+			return nil
+		}
+		if s.relay != nil {
+			return s.relayed(principal, id, w, r)
+		}
 	}
-	s.serve(principal, w, r)
+	s.server.ServeHTTP(principal, w, r)
 	return nil
 }
 
 // relayed serves a message of a session that this daemon knows.
-func (s *sharedSessions) relayed(principal, id string, w http.ResponseWriter, r *http.Request) error {
+func (s *storedSessions) relayed(principal, id string, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		var body bytes.Buffer
 		_, _ = io.CopyN(&body, r.Body, mcpserver.MaxMessage) // the server reads the rest, or the error
@@ -100,22 +114,22 @@ func (s *sharedSessions) relayed(principal, id string, w http.ResponseWriter, r 
 		}
 		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(b), r.Body)), -1
 	}
-	s.serve(principal, &naming{w, &s.relay}, r)
+	s.server.ServeHTTP(principal, &naming{w, s.relay}, r)
 	return nil
 }
 
-// introduce answers a message without a session. Before the client has the id of its new
-// session, every daemon can know it.
-func (s *sharedSessions) introduce(principal string, w http.ResponseWriter, r *http.Request) error {
+// introduce answers a message without a session. The session is stored before the client has
+// its id.
+func (s *storedSessions) introduce(principal string, w http.ResponseWriter, r *http.Request) error {
 	var hello bytes.Buffer
 	_, _ = io.CopyN(&hello, r.Body, maxHello) // the server reads the rest, or the error
 	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(hello.Bytes()), r.Body))
 	got := &recorded{header: http.Header{}}
 	s.mu.RLock()
-	s.serve(principal, got, r)
+	s.server.ServeHTTP(principal, got, r)
 	s.mu.RUnlock()
 	if id := got.header.Get(sessionHeader); id != "" && hello.Len() < maxHello {
-		if err := s.store.PutMCPSession(r.Context(), principal, id, hello.Bytes()); err != nil {
+		if err := s.store.PutMCPSession(r.Context(), store.MCPSession{ID: id, Principal: principal, Token: access.TokenDigest(r), Hello: hello.Bytes()}); err != nil {
 			return err
 		}
 	}
@@ -123,34 +137,47 @@ func (s *sharedSessions) introduce(principal string, w http.ResponseWriter, r *h
 	return nil
 }
 
-// know makes the session of another daemon, unless this one has it.
-func (s *sharedSessions) know(ctx context.Context, principal, id string) error {
-	const ping, begun = `{"jsonrpc":"2.0","id":"known","method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	ctx = context.WithoutCancel(ctx)
-	known := func() bool {
-		return s.send(ctx, principal, http.MethodPost, id, []byte(ping)).code != http.StatusNotFound
+// know makes the session that a request is for, unless the server has it. refused is the
+// server's answer if it takes no more sessions.
+func (s *storedSessions) know(r *http.Request, principal, id string) (refused *recorded, err error) {
+	const begun = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	if s.server.Knows(principal, id) {
+		return nil, nil
 	}
-	if known() {
-		return nil
-	}
-	hello, err := s.store.MCPSession(ctx, principal, id)
+	ctx := context.WithoutCancel(r.Context())
+	hello, err := s.store.TakeMCPSession(ctx, principal, id, access.TokenDigest(r))
 	if err != nil || hello == nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known() { // by another request meanwhile
-		return nil
+	if s.server.Knows(principal, id) { // by another request meanwhile
+		return nil, nil
 	}
 	s.next = id
-	s.send(ctx, principal, http.MethodPost, "", hello)
+	got := s.send(ctx, principal, http.MethodPost, "", hello)
 	s.next = ""
+	if got.code >= http.StatusBadRequest {
+		return got, nil
+	}
 	s.send(ctx, principal, http.MethodPost, id, []byte(begun))
-	return nil
+	return nil, nil
+}
+
+// revoke ends the sessions of tokens that do not hold any more.
+func (s *storedSessions) revoke(ctx context.Context, current *setup.Current) error {
+	ended, err := s.store.RevokeMCPSessions(ctx, func(principal, token string) bool {
+		own, ok := current.TokenDigest(principal)
+		return ok && own == token
+	})
+	for _, one := range ended {
+		s.send(ctx, one.Principal, http.MethodDelete, one.ID, nil)
+	}
+	return err
 }
 
 // send sends a message to the server of this daemon.
-func (s *sharedSessions) send(ctx context.Context, principal, method, id string, body []byte) *recorded {
+func (s *storedSessions) send(ctx context.Context, principal, method, id string, body []byte) *recorded {
 	got := &recorded{header: http.Header{}}
 	r, err := http.NewRequestWithContext(ctx, method, "/mcp", bytes.NewReader(body))
 	if err != nil { // the method is constant
@@ -161,7 +188,7 @@ func (s *sharedSessions) send(ctx context.Context, principal, method, id string,
 	if id != "" {
 		r.Header.Set(sessionHeader, id)
 	}
-	s.serve(principal, got, r)
+	s.server.ServeHTTP(principal, got, r)
 	return got
 }
 
