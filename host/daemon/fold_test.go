@@ -141,7 +141,8 @@ func beginsWith(t *testing.T, what string, now, before []string, n int) {
 	t.Helper()
 	for i := range before[:n] {
 		if i >= len(now) || now[i] != before[i] {
-			t.Fatalf("%s: message %d was\n%.300s\nand is not any more", what, i, before[i])
+			t.Errorf("%s: message %d was\n%.300s\nand is not any more", what, i, before[i])
+			return
 		}
 	}
 }
@@ -454,16 +455,30 @@ type workday struct {
 	window int
 }
 
-// run has a client do it, and restarts the daemon in the middle.
+// run has a client do it, with a request for a title in each turn, and restarts the daemon in the middle.
 func (d workday) run(t *testing.T, client string) *cacheMeter {
 	var m cacheMeter
-	tokens, n := 0, 0
+	var before []string // what the server got last of the session
+	tokens, n, floor := 0, 0, 0
 	u := newUpstream(t, func(w http.ResponseWriter, _ int, body string) {
+		if strings.Contains(body, "Write a title.") {
+			chunks(w, say("A title")...)
+			return
+		}
 		tokens = m.add(t, body)
 		if !strings.Contains(body, `"tools"`) {
+			before, floor = nil, 0
 			chunks(w, say("A summary. "+longText("It says", 2000))...)
 			return
 		}
+		now := upstreamMessages(t, body)
+		if n%5 == 0 { // a turn begins: the one fold
+			beginsWith(t, "at the fold", now, before, min(floor, len(before)))
+			floor = len(now)
+		} else {
+			beginsWith(t, "in a turn", now, before, len(before))
+		}
+		before = now
 		if n++; n%5 == 0 {
 			chunks(w, say(fmt.Sprintf("Answer %d.", n))...)
 			return
@@ -482,6 +497,11 @@ func (d workday) run(t *testing.T, client string) *cacheMeter {
 			if d.window > 0 && tokens > d.window*8/10 { // as opencode does
 				c.compact()
 				tokens = 0
+			}
+			if i == 2 { // a title, as a fork
+				fork := c.s.agent(client)
+				fork.system, fork.tools, fork.msgs = "Write a title.", "", append([]string{}, c.msgs[:1]...)
+				fork.send(nil)
 			}
 			c.send(func(call passedCall) string {
 				if i < d.long {

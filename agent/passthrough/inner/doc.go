@@ -8,7 +8,7 @@
 // caller stores under a digest of the client's messages up to that place: of a long result
 // (result.go), of the rounds in front of an answer (round.go). Offer adds weir's tools to the
 // client's (offer.go), a Reply splits the model's answer into what the client gets and the
-// calls that weir runs (reply.go, split.go), Own finds a placeholder that the model copied
+// calls that weir runs (split.go, reply.go, whole.go), Own finds a placeholder that the model copied
 // (own.go).
 //
 // The package is pure: it knows no HTTP, no storage, no users and no clock.

@@ -1,13 +1,14 @@
 package inner
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/weirhost/weir/agent/passthrough"
 )
@@ -89,87 +90,79 @@ func (h *History) Turn() int { return h.last }
 func (h *History) end() string { return h.msgs[len(h.msgs)-1].chain }
 
 func readMessage(raw json.RawMessage) (message, bool) {
-	var v struct {
-		Role    string             `json:"role"`
-		Content json.RawMessage    `json:"content"`
-		CallID  string             `json:"tool_call_id"`
-		Calls   []passthrough.Call `json:"tool_calls"`
-	}
-	if json.Unmarshal(raw, &v) != nil {
+	all := gjson.ParseBytes(raw) // the list was read: it is JSON
+	if !all.IsObject() {
 		return message{}, false
 	}
-	m := message{raw: raw, role: v.Role, callID: v.CallID, calls: v.Calls}
-	if m.text = textOf(v.Content); m.role == "assistant" {
+	m := message{raw: raw}
+	parts := make([]string, 0, 12)
+	all.ForEach(func(name, v gjson.Result) bool {
+		if restless[name.Str] {
+			return true
+		}
+		parts = append(parts, name.Str)
+		switch name.Str {
+		case "role":
+			m.role = v.Str
+		case "tool_call_id":
+			m.callID = v.Str
+		case "tool_calls":
+			_ = json.Unmarshal([]byte(v.Raw), &m.calls) // else there are none that can be answered
+		case "content":
+			var texts bool
+			if m.text, texts = textOf(v); texts {
+				parts = append(parts, "text", m.text)
+				return true
+			}
+			v.ForEach(func(_, part gjson.Result) bool {
+				parts = append(parts, canonicalPart(part)...)
+				return true
+			})
+			return true
+		}
+		parts = append(parts, v.Raw)
+		return true
+	})
+	if m.role == "assistant" {
 		m.print = fingerprint(m.text, m.calls)
 	}
-	m.chain = digest(string(canonical(raw)))
+	m.chain = digest(parts...)
 	return m, true
 }
 
-// textOf returns the text of a content, of a string or of parts.
-func textOf(content json.RawMessage) string {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return text
+// textOf returns the text of a content, of a string or of parts, and whether it is all.
+func textOf(content gjson.Result) (text string, all bool) {
+	if !content.IsArray() {
+		return content.String(), !content.IsObject()
 	}
-	var parts []struct{ Type, Text string }
-	_ = json.Unmarshal(content, &parts) // else it has no text
 	var texts []string
-	for _, p := range parts {
-		if p.Type == "text" {
-			texts = append(texts, p.Text)
+	all = true
+	content.ForEach(func(_, p gjson.Result) bool {
+		if p.Get("type").Str == "text" {
+			texts = append(texts, p.Get("text").String())
+		} else {
+			all = false
 		}
-	}
-	return strings.Join(texts, "\n")
+		return true
+	})
+	return strings.Join(texts, "\n"), all
 }
 
 // restless are the members that a client changes in messages that it sends again: marks for
 // the server's cache wander to the last message, and thoughts of earlier turns are left out.
-var restless = []string{"cache_control", "reasoning", "reasoning_content", "reasoning_details"}
+var restless = map[string]bool{"cache_control": true, "reasoning": true, "reasoning_content": true, "reasoning_details": true}
 
-// canonical returns a message in a form that is the same whenever the client means the same
-// message.
-func canonical(raw json.RawMessage) []byte {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return raw
+// canonicalPart returns a part of a content without restless members.
+func canonicalPart(part gjson.Result) (out []string) {
+	if !part.IsObject() {
+		return []string{part.Raw}
 	}
-	for _, name := range restless {
-		delete(m, name)
-	}
-	for name, v := range m {
-		if name == "content" {
-			v = canonicalContent(v)
+	part.ForEach(func(name, v gjson.Result) bool {
+		if !restless[name.Str] {
+			out = append(out, name.Str, v.Raw)
 		}
-		var b bytes.Buffer
-		if json.Compact(&b, v) == nil {
-			m[name] = b.Bytes()
-		}
-	}
-	out, err := json.Marshal(m)
-	if err != nil {
-		return raw
-	}
-	return out
-}
-
-// canonicalContent returns a list of texts as a text, and other parts without restless members.
-func canonicalContent(content json.RawMessage) json.RawMessage {
-	var parts []map[string]json.RawMessage
-	if json.Unmarshal(content, &parts) != nil {
-		return content
-	}
-	texts := true
-	for _, p := range parts {
-		delete(p, "cache_control")
-		texts = texts && string(p["type"]) == `"text"`
-	}
-	var out []byte
-	if texts {
-		out, _ = json.Marshal(textOf(content)) // a string always marshals
-	} else {
-		out, _ = json.Marshal(parts) // JSON that was read
-	}
+		return true
+	})
 	return out
 }
 

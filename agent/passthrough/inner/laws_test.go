@@ -180,7 +180,7 @@ func (c *client) ask() {
 			results = append(results, c.result(id))
 		}
 		if rapid.Bool().Draw(c.t, "beside") {
-			rounds.Calls = append(rounds.Calls, Placed{At: rapid.IntRange(0, len(calls)).Draw(c.t, "at"), Call: passthrough.Call{ID: "b" + c.id()}, Answered: Answered{"b", strings.Repeat("beside ", 300), "[unloaded]"}})
+			rounds.Calls = append(rounds.Calls, Placed{At: rapid.IntRange(0, len(calls)).Draw(c.t, "at"), Call: json.RawMessage(`{"id":"b` + c.id() + `"}`), Answered: Answered{"b", strings.Repeat("beside ", 300), "[unloaded]"}})
 		}
 		c.keep(h, rounds, "", calls)
 		quoted, _ := json.Marshal(calls)

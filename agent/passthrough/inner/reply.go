@@ -3,42 +3,20 @@ package inner
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/weirhost/weir/agent/passthrough"
 )
-
-// A Splitter splits the replies of one answer into what the client gets and the calls that
-// weir runs. It is not safe for concurrent use.
-type Splitter struct {
-	// Offered are weir's tools. Own finds what the model copied into a call of a tool of the
-	// client's: such a call is not handed over. Once the request has a text of weir's, calls
-	// are held back until they are complete; texts never are.
-	Offered Offered
-	Own     *Own
-
-	said strings.Builder // to the client
-	// id and created are of the first chunk: to the client all replies are one.
-	id, created json.RawMessage
-	replies     int
-	// lead are chunks that say nothing, such as whose reply it is: they go in front of the first
-	// one that does. Until then a failure can be told by a status.
-	lead  []passthrough.Chunk
-	begun bool
-	ids   int
-}
 
 // A Hidden is a call that the client does not get.
 type Hidden struct {
 	At   int // among the calls of the reply
 	Call passthrough.Call
+	// Raw is the call with all that the server said of it, which it may want back.
+	Raw json.RawMessage
 	// Tool is the own name of weir's tool; empty: the call is one of a tool of the client's,
 	// and its arguments hold a text of weir's.
 	Tool string
 }
-
-// Said returns the text that the client got.
-func (s *Splitter) Said() string { return s.said.String() }
 
 // A Reply is one reply of the model.
 type Reply struct {
@@ -60,12 +38,12 @@ type call struct {
 	index  int               // the client's
 	pieces []json.RawMessage // held back
 	begun  bool              // index is valid
+	extra  []member          // what only this server says of a call, such as a signature
 }
 
-// Next returns the next reply.
-func (s *Splitter) Next() *Reply {
-	s.replies++
-	return &Reply{s: s}
+type member struct {
+	name  string
+	value json.RawMessage
 }
 
 // Add takes a chunk in, and returns what of it the client gets now.
@@ -94,31 +72,6 @@ func (r *Reply) Add(c passthrough.Chunk) []passthrough.Chunk {
 		return nil
 	}
 	return r.s.begin(r.delta(chunk{c, b, choice}))
-}
-
-// begin puts lead in front of chunks, if there are any.
-func (s *Splitter) begin(out []passthrough.Chunk) []passthrough.Chunk {
-	if len(out) > 0 {
-		out, s.lead, s.begun = append(s.lead, out...), nil, true
-	}
-	return out
-}
-
-// asOne gives a chunk of a later reply the id of the first.
-func (s *Splitter) asOne(b passthrough.Body) passthrough.Body {
-	if s.replies == 1 {
-		if s.id == nil {
-			s.id, s.created = b.Get("id"), b.Get("created")
-		}
-		return b
-	}
-	if s.id != nil && b.Has("id") {
-		b = b.With("id", s.id)
-	}
-	if s.created != nil && b.Has("created") {
-		b = b.With("created", s.created)
-	}
-	return b
 }
 
 // A chunk is a chunk that was read.
@@ -241,6 +194,7 @@ func (r *Reply) piece(c chunk, raw json.RawMessage) (out []passthrough.Chunk) {
 		to.name = head.Function.Name
 		_, to.hidden = r.s.Offered.Own(to.name)
 	}
+	to.keepExtra(raw)
 	switch {
 	case to.hidden:
 	case to.name == "" || r.s.Own.Any():
@@ -252,6 +206,21 @@ func (r *Reply) piece(c chunk, raw json.RawMessage) (out []passthrough.Chunk) {
 		to.pieces = nil
 	}
 	return out
+}
+
+// keepExtra notes the members of a piece that the protocol does not know.
+func (to *call) keepExtra(raw json.RawMessage) {
+	b, err := passthrough.ReadBody(raw)
+	if err != nil {
+		return
+	}
+	for _, name := range b.Names() {
+		switch name {
+		case "index", "id", "type", "function":
+		default:
+			to.extra = append(to.extra, member{name, b.Get(name)})
+		}
+	}
 }
 
 // give returns a chunk with a piece of a call of the client's.
@@ -330,54 +299,9 @@ func (r *Reply) hidden(is func(i int) bool) (out []Hidden) {
 			calls[i].ID = fmt.Sprintf("weir_%d", r.s.ids)
 		}
 		own, _ := r.s.Offered.Own(calls[i].Function.Name)
-		out = append(out, Hidden{i, calls[i], own})
+		out = append(out, Hidden{i, calls[i], r.raw(i), own})
 	}
 	return out
-}
-
-// endWhole is End for a reply in one piece.
-func (r *Reply) endWhole() (rest []passthrough.Chunk, hidden []Hidden) {
-	calls := r.answer.Calls()
-	hide := make([]bool, len(calls))
-	for i, c := range calls {
-		_, own := r.s.Offered.Own(c.Function.Name)
-		hide[i] = own || r.s.Own.In(c.Function.Arguments)
-	}
-	hidden = r.hidden(func(i int) bool { return hide[i] })
-	r.given = len(calls) - len(hidden)
-	before := r.s.said.String()
-	if said := r.answer.Text(); said != "" {
-		if before != "" {
-			r.s.said.WriteString("\n\n")
-		}
-		r.s.said.WriteString(said)
-	}
-	c, ok := read(r.held[0])
-	if !ok || len(hidden) == 0 && before == "" {
-		return r.held, hidden
-	}
-	message, err := passthrough.ReadBody(c.choice.Get("message"))
-	if err != nil {
-		return r.held, hidden
-	}
-	var list, left []json.RawMessage
-	_ = json.Unmarshal(message.Get("tool_calls"), &list) // else there are none
-	for i, raw := range list {
-		if i >= len(hide) || !hide[i] {
-			left = append(left, raw)
-		}
-	}
-	if len(list) > 0 && len(left) == 0 {
-		message = message.Without("tool_calls")
-	} else if len(left) < len(list) {
-		message = message.With("tool_calls", joined(left))
-	}
-	if said := r.s.said.String(); before != "" {
-		message = message.With("content", json.RawMessage(text(said)))
-	}
-	out := c.Chunk
-	out.Data = r.s.asOne(c.body).With("choices", joined([]json.RawMessage{c.choice.With("message", message.Bytes()).Bytes()})).Bytes()
-	return append([]passthrough.Chunk{out}, r.held[1:]...), hidden
 }
 
 // Given returns the calls that the client got, once the reply has ended.
@@ -392,5 +316,28 @@ func (r *Reply) Given(hidden []Hidden) (out []passthrough.Call) {
 	return out
 }
 
+// raw returns a call with all that the server said of it.
+func (r *Reply) raw(i int) json.RawMessage {
+	out := json.RawMessage(text(r.answer.Calls()[i]))
+	if b, err := passthrough.ReadBody(out); err == nil && i < len(r.calls) {
+		for _, m := range r.calls[i].extra {
+			b = b.With(m.name, m.value)
+		}
+		out = b.Bytes()
+	}
+	return out
+}
+
 // Message returns the reply as a message of the assistant, with all its calls.
-func (r *Reply) Message() json.RawMessage { return r.answer.Message() }
+func (r *Reply) Message() json.RawMessage {
+	out := r.answer.Message()
+	b, err := passthrough.ReadBody(out)
+	if err != nil || !b.Has("tool_calls") {
+		return out
+	}
+	var calls []json.RawMessage
+	for i := range r.answer.Calls() {
+		calls = append(calls, r.raw(i))
+	}
+	return b.With("tool_calls", joined(calls)).Bytes()
+}

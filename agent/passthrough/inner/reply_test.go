@@ -148,6 +148,20 @@ func TestAWholeAnswer(t *testing.T) {
 	}
 }
 
+// What a server says of a call of weir's, such as the signature of a thought, it gets back.
+func TestMembersThatAServerWantsBack(t *testing.T) {
+	const element = `{"index":0,"id":"w1","type":"function","function":{"name":"load","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}`
+	for name, c := range map[string]passthrough.Chunk{
+		"stream": delta(`{"tool_calls":[`+element+`]}`, "tool_calls"),
+		"whole":  {Data: []byte(`{"choices":[{"index":0,"message":{"tool_calls":[` + element + `]},"finish_reason":"tool_calls"}]}`)},
+	} {
+		_, _, hidden, r := run(splitter(false), c)
+		if want := `"extra_content":{"google":{"thought_signature":"s"}}`; len(hidden) != 1 || !strings.Contains(string(r.Message()), want) || !strings.Contains(string(hidden[0].Raw), want) {
+			t.Errorf("%s: %s", name, r.Message())
+		}
+	}
+}
+
 // weir's tools are behind the client's, under a name that is free.
 func TestOffer(t *testing.T) {
 	b, err := passthrough.ReadBody([]byte(`{"tools":[ {"type":"function","function":{"name":"load_tool_history", "strict":true}}]}`))
@@ -186,7 +200,7 @@ func TestRoundsInTheirPlaces(t *testing.T) {
 	call := func(id string) passthrough.Call {
 		return passthrough.Call{ID: id, Type: "function", Function: passthrough.Function{Name: "f", Arguments: "{}"}}
 	}
-	d, n := h.Note(Rounds{Calls: []Placed{{0, call("w1"), Answered{"w1", "one", ""}}, {2, call("w2"), Answered{"w2", "two", "gone"}}}}, "", []passthrough.Call{call("c1"), call("c2")})
+	d, n := h.Note(Rounds{Calls: []Placed{{0, []byte(text(call("w1"))), Answered{"w1", "one", ""}}, {2, []byte(text(call("w2"))), Answered{"w2", "two", "gone"}}}}, "", []passthrough.Call{call("c1"), call("c2")})
 	m.keep("rounds", d, n)
 	msgs = append(msgs, `{"role":"assistant","tool_calls":[`+text(call("c1"))+`,`+text(call("c2"))+`]}`, `{"role":"tool","tool_call_id":"c1","content":"1"}`, `{"role":"tool","tool_call_id":"c2","content":"2"}`)
 	order := func(s string, parts ...string) {

@@ -23,8 +23,8 @@ type Round struct {
 // A Placed is a call that weir answered by itself in a reply whose other calls are the client's.
 type Placed struct {
 	// At is the index of the call among all calls of the reply.
-	At   int              `json:"at"`
-	Call passthrough.Call `json:"call"`
+	At   int             `json:"at"`
+	Call json.RawMessage `json:"call"`
 	Answered
 }
 
@@ -78,7 +78,7 @@ func withCalls(raw json.RawMessage, calls []Placed) json.RawMessage {
 	}
 	for _, p := range calls {
 		at := min(max(p.At, 0), len(list))
-		list = append(list[:at], append([]json.RawMessage{json.RawMessage(text(p.Call))}, list[at:]...)...)
+		list = append(list[:at], append([]json.RawMessage{p.Call}, list[at:]...)...)
 	}
 	return b.With("tool_calls", joined(list)).Bytes()
 }

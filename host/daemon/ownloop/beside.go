@@ -97,7 +97,7 @@ func (x *exchange) reply(ctx context.Context, ask asking, split *inner.Splitter,
 		return true, nil
 	}
 	for i, h := range hidden {
-		x.rounds.Calls = append(x.rounds.Calls, inner.Placed{At: h.At, Call: h.Call, Answered: answers[i]})
+		x.rounds.Calls = append(x.rounds.Calls, inner.Placed{At: h.At, Call: h.Raw, Answered: answers[i]})
 	}
 	if len(x.rounds.Before)+len(x.rounds.Calls) > 0 {
 		digest, note := x.history.Note(x.rounds, split.Said(), given)

@@ -25,19 +25,24 @@ func ShowStats(p *term.Printer, s store.Stats) {
 			}
 		})
 	}
+	showModels(p, s.Models)
 	showFolds(p, s.Folds)
-	if len(s.Models) == 0 {
+}
+
+// showModels prints the ways in which each model writes calls.
+func showModels(p *term.Printer, models []store.ModelStats) {
+	if len(models) == 0 {
 		return
 	}
 	fmt.Fprintln(p.Out)
 	p.Table("MODEL\tCALL WRITTEN AS\tOUTCOME\tTIMES", func(w io.Writer) {
-		for _, m := range s.Models {
+		for _, m := range models {
 			for _, code := range outcomes(m) {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", m.Model, m.Format, strings.Replace(code, ":", ": ", 1), m.Outcomes[code])
 			}
 		}
 	})
-	showMisuse(p, s.Models)
+	showMisuse(p, models)
 }
 
 // showFolds prints what was not sent for clients with a loop of their own.
