@@ -86,12 +86,15 @@ func (b completionBackend) Windows(ctx context.Context, principal string) map[st
 // Names implements openai.Backend.
 func (b completionBackend) Names(principal string) openai.Names {
 	v := b.current.View(principal)
-	out := openai.Names{Default: v.First, Profiles: map[string]string{}, Models: map[string]bool{}}
+	out := openai.Names{Default: v.First, Profiles: map[string]string{}, Models: map[string]bool{}, Passed: map[string]bool{}}
 	for name, p := range v.Profiles {
 		out.Profiles[name] = p.Model
 	}
 	for name, m := range v.Models {
 		out.Models[name] = m.Info.Simulated
+		if v.Passes(name) {
+			out.Passed[name] = true
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -325,5 +326,29 @@ func TestAPassedRequestToAModelWithoutAProtocol(t *testing.T) {
 	a = s.pass(`{"model":"scripted","messages":[{"role":"user","content":"Where is the tower in Paris?"}],"response_format":{"type":"json_schema","json_schema":{"name":"c","schema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}}`)
 	if a.status != 200 || !strings.Contains(a.body, `{\"city\":\"Paris\"}`) {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// A user who has only some profiles has no model by its name, unless a list says so.
+func TestWhoMayPassRequests(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, _ int, _ string) { chunks(w, textChunk, endChunk) })
+	s := passing(t, u)
+	cfg := s.daemon.current.State().Config
+	cfg.Users = map[string]User{
+		"ada":   {TokenSHA256: sha256.Sum256([]byte("a"))},
+		"bob":   {TokenSHA256: sha256.Sum256([]byte("b")), Profiles: []string{"default"}},
+		"cleo":  {TokenSHA256: sha256.Sum256([]byte("c")), Profiles: []string{"default"}, Models: []string{"own"}},
+		"diego": {TokenSHA256: sha256.Sum256([]byte("d")), Models: []string{}},
+	}
+	if err := s.daemon.Configure(cfg); err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]int{"a": 200, "b": 404, "c": 200, "d": 404} {
+		as := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+		_, a := s.exchange("POST", "/v1/chat/completions", `{"model":"own","stream":true,"messages":[{"role":"user","content":"Hi"}]}`, as)
+		_, list := s.exchange("GET", "/v1/models", "", as)
+		if listed := strings.Contains(list.body, `"id":"own"`); a.status != want || listed != (want == 200) {
+			t.Errorf("%s: %d, listed %v: %s %s", token, a.status, listed, a.body, list.body)
+		}
 	}
 }

@@ -47,6 +47,8 @@ type Names struct {
 	Profiles map[string]string
 	// Models says of each model whether it only simulates an AI.
 	Models map[string]bool
+	// Passed are the models to which requests can be passed through.
+	Passed map[string]bool
 }
 
 // A Config is what a Server needs. All fields are required.
@@ -149,8 +151,7 @@ func (n Names) configured(name string) (string, bool) {
 	if rest, ok := strings.CutPrefix(name, passedPrefix); ok {
 		model = rest
 	}
-	_, ok := n.Models[model]
-	return model, ok
+	return model, n.Passed[model]
 }
 
 func unknownModel(name string) *api.Problem {
@@ -196,7 +197,7 @@ func (s *Server) rows(ctx context.Context, principal string) []ModelRow {
 			rows = append(rows, row(name, names.Profiles[name], true))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(names.Models)) {
+	for _, name := range slices.Sorted(maps.Keys(names.Passed)) {
 		id := name
 		if _, ok := names.configured(name); !ok {
 			id = passedPrefix + name

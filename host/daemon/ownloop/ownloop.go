@@ -66,7 +66,7 @@ type Ask struct {
 // broke off.
 func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk) bool) error {
 	view := s.Setup.View(a.Principal)
-	if _, ok := view.Models[a.Model]; !ok {
+	if !view.Passes(a.Model) {
 		return api.Problemf(http.StatusNotFound, "model_not_found", "GET /v1/models lists them", "there is no model named %q", api.Clip(a.Model, 80))
 	}
 	account := s.Setup.Account(a.Principal, a.Locale)

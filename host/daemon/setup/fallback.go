@@ -13,6 +13,16 @@ func (v View) Fallback(p Profile, model string) []string {
 	return slices.DeleteFunc(Chain(model, list, v.fallbackOf), func(name string) bool { return v.Models[name].Model == nil })
 }
 
+// Passes reports whether requests may be passed through to a model by its name. A user who has
+// only some profiles has the models behind them in weir's loop alone, unless their Models list
+// them.
+func (v View) Passes(model string) bool {
+	if v.User != nil && v.User.Profiles != nil && v.User.Models == nil {
+		return false
+	}
+	return v.Models[model].Model != nil
+}
+
 // PassedFallback is Fallback for requests that are passed through to a model: its own list
 // decides, and of that only models which call tools in the same way and have no smaller window,
 // because the client's messages are made for the first one.
@@ -20,7 +30,7 @@ func (v View) PassedFallback(model string) []string {
 	first := v.Models[model]
 	return slices.DeleteFunc(v.Fallback(Profile{}, model), func(name string) bool {
 		m := v.Models[name]
-		return !sameCalling(first.NativeTools, m.NativeTools) || m.Info.Window < first.Info.Window
+		return !v.Passes(name) || !sameCalling(first.NativeTools, m.NativeTools) || m.Info.Window < first.Info.Window
 	})
 }
 
