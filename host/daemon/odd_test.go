@@ -46,7 +46,7 @@ func TestOddRequests(t *testing.T) {
 func TestRoutesOfOpenAIThatAreNotHere(t *testing.T) {
 	s := newServer(t, replay.New())
 	for path, hint := range map[string]string{
-		"/v1/responses": "client.chat.completions", "/v1/completions": "openai.chat", "/v1/embeddings": "no embeddings", "/chat/completions": "ends with /v1", "/models": "ends with /v1", "/v1": "ends with /v1",
+		"/v1/responses": `setOpenAIAPI(\"chat_completions\")`, "/v1/completions": "openai.chat", "/v1/embeddings": "no embeddings", "/chat/completions": "ends with /v1", "/models": "ends with /v1", "/v1": "ends with /v1",
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			if a := s.do(method, path, "", nil); a.status != 404 || a.code(t) != "no_route" || !strings.Contains(a.body, hint) {

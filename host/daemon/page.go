@@ -64,7 +64,7 @@ func (p page) rest(w http.ResponseWriter, r *http.Request) error {
 func routeHint(path string) string {
 	switch strings.TrimSuffix(path, "/") {
 	case "/v1/responses", "/v1/completions":
-		return "weir speaks chat completions: in the npm packages client.chat.completions of openai, openai.chat(…) of @ai-sdk/openai, or @ai-sdk/openai-compatible"
+		return "weir speaks chat completions: in the npm packages client.chat.completions of openai, openai.chat(…) of @ai-sdk/openai, or @ai-sdk/openai-compatible; after setOpenAIAPI(\"chat_completions\") @openai/agents"
 	case "/v1/embeddings":
 		return "ask the model's own server: weir has no embeddings for others"
 	case "/v1", "/chat/completions", "/models":
