@@ -560,7 +560,17 @@ func TestFoldForAModelWithoutToolCalling(t *testing.T) {
 				t.Fatalf("no placeholder in %.3000s", body)
 			}
 			return say(fmt.Sprintf(`<tool_call>{"name":"load_tool_history","arguments":{"uuid":%q}}</tool_call>`, id[1]))
-		}, say("It is A."))
+		}, say("It is A."),
+		func(body string) []string { // it takes the placeholder for the text
+			read := regexp.MustCompile(`.Tool result archived: [0-9a-f-]{36}.`).FindString(body)
+			return say(fmt.Sprintf(`<tool_call>{"name":"write","arguments":{"text":%q}}</tool_call>`, read))
+		},
+		func(body string) []string {
+			if !strings.Contains(body, "This call was not made") {
+				t.Errorf("the model was not told: %.3000s", body)
+			}
+			return say("Not yet.")
+		})
 	s := passing(t, u)
 	s.folds(Model{Model: s.daemon.current.State().Models["own"].Model, NativeTools: new(bool)})
 	c := s.agent("opencode")
@@ -575,5 +585,9 @@ func TestFoldForAModelWithoutToolCalling(t *testing.T) {
 	}
 	if !strings.Contains(u.asked()[3], "a: a line") || strings.Contains(u.asked()[2], "a: a line of <text> with") && len(u.asked()[2]) > 20_000 {
 		t.Errorf("%d bytes, then %.3000s", len(u.asked()[2]), u.asked()[3])
+	}
+	c.add("user", "Copy it to b", "")
+	if a := c.send(nil); a.text != "Not yet." || len(a.calls) > 0 {
+		t.Error(a.raw)
 	}
 }
