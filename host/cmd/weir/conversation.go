@@ -55,6 +55,9 @@ func (c *cli) listConversations(ctx context.Context, cl *session, q url.Values) 
 			if len(x.Models) > 0 {
 				model = x.Models[0]
 			}
+			if x.Client != "" {
+				model += " (" + x.Client + ")"
+			}
 			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", term.Plain(x.ID), x.Updated.Local().Format("2006-01-02 15:04"), x.Messages, x.Calls, x.Prompt+x.Completion,
 				costText(x.Cost), term.OrDash(term.Plain(model)), term.OneLine(term.Plain(x.Title), 60))
 		}

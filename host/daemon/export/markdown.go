@@ -62,6 +62,9 @@ func (m *markdown) head(c store.Totals) {
 	}
 	m.printf("# %s\n\n- %s: `%s`\n- %s: %s\n- %s: %s\n", mdEscape(title), m.in("Conversation"), c.ID, m.in("Begun"), mdTime(c.Created), m.in("Last used"), mdTime(c.Updated))
 	m.printf("- "+m.in("messages: %d · turns: %d · tool calls: %d (results not shown whole: %d) · prompt tokens: %d · completion tokens: %d")+"\n", c.Messages, c.Turns, c.Calls, c.Cut, c.Prompt, c.Completion)
+	if c.Client != "" {
+		m.printf("- %s: %s\n", m.in("Asked through"), mdEscape(c.Client))
+	}
 	if len(c.Models) > 0 {
 		m.printf("- %s: %s\n", m.in("Models"), mdEscape(strings.Join(c.Models, ", ")))
 	}
@@ -80,6 +83,9 @@ func (m *markdown) message(msg agent.Message) {
 			m.printf("> %s\n", strings.TrimRight(line, "\r\n"))
 		}
 		m.printf("\n")
+	case agent.RoleNote:
+		m.printf("## %s %d%s\n\n", m.in("Note"), msg.Turn, when)
+		m.fence("text", msg.Text)
 	case agent.RoleResults:
 		for _, e := range msg.Results {
 			m.result(e)

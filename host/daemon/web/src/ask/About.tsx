@@ -70,4 +70,5 @@ export function About({ row, close, said }: { row: ConversationRow; close: () =>
 const facts = (c: ConversationRow): [string, string][] => [
   ["turns", num(c.turns)], ["calls", t("factCut", { calls: num(c.calls), cut: num(c.cut) })], ["kept", t("factBytes", { n: num(c.archives), size: size(c.archive_bytes) })],
   ["models", (c.models || []).join(", ")], ["tokens", t("factInOut", { in: num(c.prompt_tokens), out: num(c.completion_tokens) })], ["cost", money(c.cost)], ["made", moment(c.created_at)],
+  ["client", c.passed ? shown(c.client || t("anyClient")) : ""],
 ];

@@ -35,6 +35,7 @@ export function Composer({ c }: { c: Conversation }) {
     e.preventDefault();
     submit();
   };
+  if (c.client.value !== null) return <p class="note">{t("passedTalk", { client: c.client.value || t("anyClient") })}</p>;
   return (
     <>
       {chosen?.simulated && <Demo />}

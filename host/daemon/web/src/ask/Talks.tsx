@@ -60,7 +60,7 @@ function Rows({ about, close }: { about: (row: ConversationRow) => void; close: 
           <li key={c.id} class={here ? "here" : ""}>
             <Button kind="bare" class="open" aria-current={here ? "true" : undefined} onClick={() => { go(to("ask", [c.id])); close(); }}>
               <span>{title}</span>
-              <small>{(pulse.value?.answering || []).includes(c.id) ? t("answering") : shortly(c.updated_at)}{c.cut ? ` · ${t("cutOf", { n: num(c.cut) })}` : ""}</small>
+              <small>{(pulse.value?.answering || []).includes(c.id) ? t("answering") : shortly(c.updated_at)}{c.passed && c.client ? ` · ${shown(c.client)}` : ""}{c.cut ? ` · ${t("cutOf", { n: num(c.cut) })}` : ""}</small>
             </Button>
             <Button kind="bare" class="about" title={t("about")} aria-haspopup="dialog" aria-label={t("aboutThis", { title })} onClick={() => about(c)}><span aria-hidden="true">⋯</span></Button>
           </li>

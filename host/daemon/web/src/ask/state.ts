@@ -18,6 +18,9 @@ export class Conversation {
   budget = signal<Budget | null>(null);
   trace = signal<Trace | null>(null); // of the last turn
   problem = signal<Problem | null>(null);
+  // client is the program with a loop of its own that asks in it, empty if its name is not known;
+  // null: weir has the loop.
+  client = signal<string | null>(null);
   opened = Promise.resolve(); // when its turns are here
   // place is the message that is looked for, from 1; 0: the end.
   place = signal(0);
@@ -120,13 +123,14 @@ async function load(c: Conversation, id: string): Promise<void> {
   try {
     const [stored, traces] = await Promise.all([getJSON<ShownConversation>(path), getJSON<TraceList>(`api/traces?limit=1000&conversation_id=${encodeURIComponent(id)}`).catch(() => null), joined]);
     c.title.value = stored.conversation.title;
+    c.client.value = stored.conversation.passed ? stored.conversation.client || "" : null;
     const messages = stored.messages || [], last = messages.findLastIndex((m) => m.role === "user");
     const isRunning = await joined;
     c.turns.value = turnsOf(id, isRunning ? messages.slice(0, last + 1) : messages, traces && (traces.traces || []));
     const turn = c.turns.value.at(-1);
     if (isRunning && turn) return void run(c, turn, stream, null);
     if (isRunning) stream.leave();
-    if (turn && last === messages.length - 1 && !turn.parts.value.some((p) => p.kind === "problem")) turn.add({ kind: "problem", problem: () => t("unanswered"), again: true });
+    if (turn && last === messages.length - 1 && !turn.parts.value.some((p) => p.kind === "problem")) turn.add({ kind: "problem", problem: () => t("unanswered"), again: c.client.value === null });
     lastTrace(c);
   } catch (err) {
     stream.leave();
