@@ -37,7 +37,7 @@ func (s *Session) MayAsk(name string) bool {
 // does not. The approval is nil when there was nothing to decide.
 func (s *Session) authorize(ctx context.Context, t *snapshot.Tool, c tool.Call, args map[string]any, input json.RawMessage) (*tool.Approval, *tool.Error) {
 	gate := approval.Gate{
-		Rules: s.h.settings.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person,
+		Rules: s.h.settings.Load().rules, Memory: &s.h.memory, Approver: s.approver, Exposure: exposure{s}, Person: s.person, Across: s.sharesArchive(),
 		Principal: string(s.principal), Conversation: s.conversation, Locale: s.locale, Now: s.h.cfg.Now, Log: s.h.log,
 	}
 	a, fail := gate.Authorize(ctx, t.Subject(), approval.Call{ID: c.ID, Turn: c.Turn, Args: args, Input: input})

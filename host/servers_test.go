@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/internal/testtime"
@@ -146,6 +147,44 @@ func TestServerToolsAskFirst(t *testing.T) {
 	}
 	if r := try(t, s, "trusted__long_result", `{}`); r.Err != nil {
 		t.Errorf("%v", r.Err)
+	}
+}
+
+// Of a trusted server, a tool that says that it only reads and nothing of what it reaches runs
+// without a question, whatever was read before; one that says that it reaches anything is asked
+// about then, for the reason that there is.
+func TestServerToolsAfterPrivateText(t *testing.T) {
+	m, url := elsewhere(t)
+	for name, open := range map[string]*bool{"says_nothing": nil, "says_open": new(true), "says_closed": new(false)} {
+		mcp.AddTool(m, &mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: open}},
+			func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "found"}}}, nil, nil
+			})
+	}
+	const private, read = "the conversation contains what a tool read in a granted folder", "a conversation of this user contains what a tool read in a granted folder"
+	for _, row := range []struct {
+		tool    string
+		network approval.Action
+		across  bool
+		reason  string // empty: it runs
+	}{
+		{"says_nothing", "", false, ""},
+		{"says_closed", "", false, ""},
+		{"says_open", "", false, "its server can send data to any host, and " + private},
+		{"says_open", "", true, "its server can send data to any host, and " + read},
+		{"says_nothing", approval.Ask, false, "its server can send data to any host"},
+		{"says_closed", approval.Ask, false, ""},
+	} {
+		h := served(t, func(c *Config) { c.Approvals.Network = row.network }, plugin.Server{Name: "trusted", URL: url, TrustHints: true})
+		s := h.Session("me", "c1")
+		if row.across {
+			s = s.AcrossConversations()
+		}
+		s.MarkPrivate()
+		r := try(t, s, "trusted__"+row.tool, `{}`)
+		if row.reason == "" && r.Err != nil || row.reason != "" && (r.Err == nil || !strings.Contains(r.Err.Msg, row.reason+", and no person")) {
+			t.Errorf("%+v: %v", row, r.Err)
+		}
 	}
 }
 

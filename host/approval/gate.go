@@ -62,7 +62,10 @@ type Gate struct {
 	Exposure Exposure
 	// Person reports whether a person makes the calls. Only a rule that denies
 	// applies to them.
-	Person                  bool
+	Person bool
+	// Across reports whether the conversations of the principal count as one, as all of them can
+	// read one archive.
+	Across                  bool
 	Principal, Conversation string
 	Locale                  tool.Locale
 	Now                     func() time.Time

@@ -50,16 +50,23 @@ func (g *Gate) why(s Subject, n int) string {
 	if len(s.WritableFolders) > 0 {
 		say("it can change files in %s", text.List(g.Locale, s.WritableFolders))
 	}
-	if len(s.Hosts) > 0 {
-		hosts := text.List(g.Locale, s.Hosts)
-		switch asked := s.Effect == plugin.EffectNetwork && n == 0 && g.Rules.network == Auto; {
-		case asked && s.ReadsFolders:
-			say("it can send data to %s, and read a granted folder itself", hosts)
-		case asked:
-			say("it can send data to %s, and the conversation contains what a tool read in a granted folder", hosts)
-		default:
-			say("it can send data to %s", hosts)
-		}
+	asked := s.Effect == plugin.EffectNetwork && n == 0 && g.Rules.network == Auto
+	switch hosts := text.List(g.Locale, s.Hosts); {
+	case hosts != "" && asked && s.ReadsFolders:
+		say("it can send data to %s, and read a granted folder itself", hosts)
+	case hosts != "" && asked && g.Across:
+		say("it can send data to %s, and a conversation of this user contains what a tool read in a granted folder", hosts)
+	case hosts != "" && asked:
+		say("it can send data to %s, and the conversation contains what a tool read in a granted folder", hosts)
+	case hosts != "":
+		say("it can send data to %s", hosts)
+	case s.Effect != plugin.EffectNetwork:
+	case asked && g.Across:
+		say("its server can send data to any host, and a conversation of this user contains what a tool read in a granted folder")
+	case asked:
+		say("its server can send data to any host, and the conversation contains what a tool read in a granted folder")
+	default:
+		say("its server can send data to any host")
 	}
 	if n > 0 {
 		say("rule %d of [approvals] asks about it", n)

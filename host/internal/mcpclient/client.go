@@ -73,8 +73,10 @@ type Tool struct {
 	Name, Title, Description string
 	Schema                   json.RawMessage
 	OutputSchema             json.RawMessage `json:",omitempty"` // nil: none
-	// The server's own claims.
+	// The server's own claims. A tool that says nothing of what it reaches counts as OpenWorld,
+	// as the protocol has it; SaysOpen reports whether it says so itself.
 	ReadOnly, Idempotent, OpenWorld bool
+	SaysOpen                        bool `json:",omitempty"`
 	// MaxChars is the limit the tool declares for its results, in characters; 0: none.
 	MaxChars int
 }

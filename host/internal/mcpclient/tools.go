@@ -65,6 +65,7 @@ func read(t *mcp.Tool, schema json.RawMessage) Tool {
 	if a := t.Annotations; a != nil {
 		out.ReadOnly, out.Idempotent = a.ReadOnlyHint, a.IdempotentHint
 		out.OpenWorld = a.OpenWorldHint == nil || *a.OpenWorldHint
+		out.SaysOpen = a.OpenWorldHint != nil && *a.OpenWorldHint
 	}
 	if n, ok := t.Meta[sizeKey].(float64); ok && n >= 1 && n < 1<<31 {
 		out.MaxChars = int(n)

@@ -70,8 +70,8 @@ func (s *Server) Define(t mcpclient.Tool, budget, outputs *schema.Budget) (d Def
 	switch {
 	case !def.Spec.Hints.ReadOnly:
 		d.Effect = plugin.EffectChanges
-	case t.OpenWorld:
-		d.Effect, d.AnyHost = plugin.EffectNetwork, true
+	case t.OpenWorld: // most tools that only read say nothing of what they reach: the operator trusts them
+		d.Effect, d.AnyHost = plugin.EffectNetwork, t.SaysOpen
 	}
 	return d, notes, true
 }
