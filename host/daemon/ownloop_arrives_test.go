@@ -301,3 +301,50 @@ func TestALargeBodyArrives(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A stream is asked for its usage beside what else its options are; the client that did not ask
+// gets no such chunk.
+func TestOptionsOfAStream(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"include_usage":false,"x":1.0}`:     `{"include_usage":true,"x":1.0}`,
+		`{"y":[ ],"include_obfuscation":1e2}`: `{"y":[ ],"include_obfuscation":1e2,"include_usage":true}`,
+		`{"include_usage": true, "x":1.0}`:    `{"include_usage": true, "x":1.0}`,
+		`null`:                                `{"include_usage":true}`,
+		`"odd"`:                               `"odd"`,
+	} {
+		u := newUpstream(t, answerAsAsked)
+		a := passing(t, u).stream(`{"model":"own","stream":true,"stream_options":` + sent + `,"messages":[]}`)
+		got, err := sentMembers(u.asked()[0])
+		if err != nil || got[2].name != `"stream_options"` || got[2].value != want {
+			t.Errorf("%s arrived as %v, want %s: %v", sent, got, want, err)
+		}
+		if asked := strings.Contains(sent, "true"); asked != (len(a.usage) > 0) || a.text != "Hi" || !a.done {
+			t.Errorf("%s: the client reads %s", sent, a.raw)
+		}
+	}
+}
+
+// A server that does not know the option is asked once more without it, unless the client wants
+// it: then the refusal is the client's.
+func TestAServerWithoutUsageInStreams(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, n int, body string) {
+		if strings.Contains(body, "stream_options") {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(400)
+			_, _ = io.WriteString(w, `{"error":{"message":"Unrecognized request argument supplied: stream_options","type":"invalid_request_error"}}`)
+			return
+		}
+		chunks(w, textChunk, endChunk)
+	})
+	s := passing(t, u)
+	const plain = `{"model":"own","stream":true,"messages":[]}`
+	if a := s.stream(plain); a.status != 200 || a.text != "Hi" || len(u.asked()) != 2 {
+		t.Errorf("%d %s, asked %d times", a.status, a.raw, len(u.asked()))
+	}
+	if a := s.stream(plain); a.status != 200 || a.text != "Hi" || len(u.asked()) != 3 {
+		t.Errorf("the second time: %d %s, asked %d times", a.status, a.raw, len(u.asked()))
+	}
+	if a := s.stream(`{"model":"own","stream":true,"stream_options":{"include_usage":true},"messages":[]}`); a.status != 400 || !strings.Contains(a.raw, "stream_options") || len(u.asked()) != 4 {
+		t.Errorf("a client that asks: %d %s, asked %d times", a.status, a.raw, len(u.asked()))
+	}
+}
