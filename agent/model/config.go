@@ -26,6 +26,10 @@ type Config struct {
 	// KnownWindow is the window that weir's table of hosted services has for the
 	// model, in tokens. It holds where Window is 0 and the server says none; 0: unknown.
 	KnownWindow int
+	// DropsHead says that the server drops the beginning of a prompt that is too long, and says
+	// nothing. Requests that are passed through are refused then, if they have about more tokens
+	// than Window.
+	DropsHead bool
 	// NativeTools reports whether the server supports tool calling; nil: the client
 	// finds out.
 	NativeTools *bool

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/internal/gauge"
 	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
@@ -63,7 +64,7 @@ type Model struct {
 	mu   sync.Mutex
 	show *shown
 
-	gauge gauge // of requests that are passed through
+	gauge gauge.Gauge // of requests that are passed through
 }
 
 var (

@@ -35,7 +35,7 @@ func (m *Model) Pass(ctx context.Context, r passthrough.Request) iter.Seq2[passt
 			fail(t.fault)
 			return
 		}
-		if n := m.gauge.estimate(t.size); n > t.window {
+		if n := m.gauge.Estimate(t.size); n > t.window {
 			yield(passthrough.Chunk{}, m.peer.Error(agent.ModelWindow, tool.Textf("the prompt has about %d tokens, and the window has %d", n, t.window),
 				tool.Textf("shorten the conversation, or raise window in [models.%s]", m.cfg.Name)))
 			return
@@ -56,14 +56,17 @@ func (m *Model) Pass(ctx context.Context, r passthrough.Request) iter.Seq2[passt
 			case err != nil:
 				return yield(passthrough.Chunk{}, err)
 			case i.Finish != "":
-				m.gauge.learn(t.size, i.Usage)
-				m.warn(int(t.size.tokens*lowShare), t.window, i.Usage)
+				m.gauge.Learn(t.size, i.Usage)
+				m.warn(int(t.size.Tokens*lowShare), t.window, i.Usage)
 				return reply.to.End(i.Delta, yield)
 			}
 			return yield(passthrough.Chunk{Data: i.Raw, Model: i.Model}, nil)
 		})
 	}
 }
+
+// lowShare makes an estimate a careful one.
+const lowShare = 0.75
 
 // body returns the request as the server takes it.
 func (t *translation) body() json.RawMessage {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/agent/model/internal/chatform"
+	"github.com/weirhost/weir/agent/model/internal/gauge"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -18,7 +19,7 @@ type translation struct {
 
 	messages, tools []*chatform.Object
 	options, beside chatform.Members // beside: the members of the request that are no options
-	size            size
+	size            gauge.Size
 	names           map[string]string // of the tools, by the ids of their calls
 	held            []string          // pictures of results that follow as a message of the user
 	notes           chatform.Notes
@@ -45,15 +46,15 @@ func (t *translation) message(c chatform.Message) {
 	}
 	for i, run := range runs {
 		o := new(chatform.Object).Set("role", c.Role).Set("content", run.text)
-		t.size.text(run.text)
-		t.size.tokens += tokens.PerMessage
+		t.size.Text(run.text)
+		t.size.Tokens += tokens.PerMessage
 		if len(run.pictures) > 0 {
 			o.Set("images", run.pictures)
-			t.size.pictures += len(run.pictures)
+			t.size.Pictures += len(run.pictures)
 		}
 		if i == 0 && c.Reasoning != "" {
 			o.Set("thinking", c.Reasoning)
-			t.size.text(c.Reasoning)
+			t.size.Text(c.Reasoning)
 		}
 		if i == 0 && c.CallID != "" {
 			if name := t.names[c.CallID]; name != "" {
@@ -91,7 +92,7 @@ func (t *translation) call(c chatform.Call) *chatform.Object {
 		t.notes.Add(tool.Textf("arguments that are no JSON object were sent as the argument %s", chatform.Malformed))
 	}
 	t.names[c.ID] = c.Name
-	t.size.text(c.Name + string(args))
+	t.size.Text(c.Name + string(args))
 	t.notes.Left("messages[].tool_calls[].", c.More.Names()...)
 	o := &chatform.Object{}
 	if c.ID != "" {
@@ -142,7 +143,7 @@ func (t *translation) refuse(f *chatform.Fault) {
 func (t *translation) flush() {
 	if len(t.held) > 0 {
 		t.notes.Add(tool.Textf("the pictures of a tool's result were sent as a message of the user after it"))
-		t.size.pictures += len(t.held)
+		t.size.Pictures += len(t.held)
 		t.messages = append(t.messages, new(chatform.Object).Set("role", "user").Set("content", "").Set("images", t.held))
 		t.held = nil
 	}
@@ -180,7 +181,7 @@ func (t *translation) tool(d chatform.Tool) *chatform.Object {
 		t.notes.Left("tools[].", "strict")
 	}
 	t.notes.Left("tools[].", d.More.Names()...)
-	t.size.text(d.Name + string(d.Description) + string(d.Parameters))
+	t.size.Text(d.Name + string(d.Description) + string(d.Parameters))
 	return new(chatform.Object).Set("type", "function").Raw("function", f.Bytes())
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model"
+	"github.com/weirhost/weir/agent/model/internal/gauge"
 	"github.com/weirhost/weir/agent/model/internal/toolschema"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 )
@@ -45,6 +46,8 @@ type Model struct {
 	rules   toolschema.Rules
 	// learnt once, from what the server refused
 	dialect dialect
+	// what the server counted of requests that were passed through, if it drops their head
+	gauge gauge.Gauge
 
 	mu   sync.Mutex
 	info *agent.ModelInfo

@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/internal/gauge"
 	"github.com/weirhost/weir/agent/model/internal/wire"
 	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/sdk/tool"
@@ -31,8 +32,17 @@ func (m *Model) Pass(ctx context.Context, r passthrough.Request) iter.Seq2[passt
 			yield(passthrough.Chunk{}, err)
 			return
 		}
+		size := gauge.Size{}
+		if m.cfg.DropsHead {
+			size = sizeOf(r.Body)
+		}
+		if err := m.tooLong(size, cmp.Or(r.Window, m.cfg.Window)); err != nil {
+			yield(passthrough.Chunk{}, err)
+			return
+		}
 		q := &passed{m: m, body: m.own(body), asked: body.AsksForUsage()}
 		wire.DeliverItems(ctx, m.policy.Once(), func() (*wire.Stream, error) { return q.open(ctx) }, func(i wire.Item, err error) bool {
+			m.gauge.Learn(size, i.Usage)
 			return yield(passthrough.Chunk{Data: i.Raw, Model: i.Model, Usage: i.Usage, Finish: i.Finish}, err)
 		})
 	}

@@ -38,6 +38,8 @@ type Config struct {
 	// Window is the context window in tokens; 0: ask the server, else that of weir's table
 	// of a hosted service (KnownWindow).
 	Window int
+	// DropsHead is model.Config's, for providers of OpenAI's protocol.
+	DropsHead bool
 	// NativeTools says whether the server takes tools; nil: find out.
 	NativeTools *bool
 	// StartInThought says whether the model's template opens a thought at the end of
@@ -232,7 +234,7 @@ func (c *Config) fill(p Preset) {
 func (c Config) client(log Logger) model.Config {
 	return model.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key, KeyEnv: c.KeyEnv, EnvFile: c.EnvFile, Model: c.Model, Window: c.Window, KnownWindow: c.KnownWindow(),
-		NativeTools: c.NativeTools, StartInThought: c.startsInThought(), HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
+		DropsHead: c.DropsHead, NativeTools: c.NativeTools, StartInThought: c.startsInThought(), HTTP: c.HTTP, FirstTimeout: c.FirstTimeout, StallTimeout: c.StallTimeout,
 		Retries: c.Retries, RetryBudget: c.RetryBudget, Headers: c.Headers, Extra: c.Extra,
 		OnRetry: c.onRetry(log),
 	}

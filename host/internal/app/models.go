@@ -122,7 +122,7 @@ func newModel(name string, m config.ModelSettings, env config.Lookup, log hclog.
 	info := agent.ModelInfo{Name: name, Provider: m.Provider, Model: m.Model, Window: m.Window}
 	cfg := provider.Config{
 		Name: name, Provider: m.Provider, BaseURL: m.BaseURL, Key: m.Key, KeyEnv: m.KeyEnv(), EnvFile: m.EnvFile(), Model: m.Model, EmbeddingModel: m.Embedding, Window: m.Window,
-		NativeTools: m.NativeTools, StartInThought: m.InThought, Extra: m.Extra, FirstTimeout: time.Duration(m.First), StallTimeout: time.Duration(m.Timeout),
+		DropsHead: m.DropsHead, NativeTools: m.NativeTools, StartInThought: m.InThought, Extra: m.Extra, FirstTimeout: time.Duration(m.First), StallTimeout: time.Duration(m.Timeout),
 		Getenv: func(name string) string { v, _ := env(name); return v }, HTTP: by,
 	}
 	model, err := provider.New(cfg, log.Named("model"))

@@ -62,6 +62,7 @@ type ModelSettings struct {
 	Window      int            `toml:"window" json:"window,omitempty"`
 	Embedding   string         `toml:"embedding_model" json:"embedding_model,omitempty"`
 	NativeTools *bool          `toml:"native_tools" json:"native_tools,omitempty"`
+	DropsHead   bool           `toml:"drops_head" json:"drops_head,omitempty"`
 	InThought   *bool          `toml:"start_in_thought" json:"start_in_thought,omitempty"`
 	First       Duration       `toml:"first_timeout" json:"first_timeout,omitempty"`
 	Timeout     Duration       `toml:"timeout" json:"timeout,omitempty"`

@@ -18,6 +18,7 @@ func rows() []row {
 		{"models.*.window", "tokens", tool.Textf("the size of the model's window; 0: the provider is asked")},
 		{"models.*.embedding_model", "", tool.Textf("the same server's model for vectors")},
 		{"models.*.fallback", "", tool.Textf("the models that answer, in order, if this one cannot")},
+		{"models.*.drops_head", "", tool.Textf("whether the server drops the beginning of a prompt that is too long, and says nothing; requests that are passed through are refused then if they are longer than window")},
 		{"models.*.native_tools", "", tool.Textf("whether the model gets tools in the provider's own way; left out: weir detects it")},
 		{"models.*.start_in_thought", "", tool.Textf("whether the model's template opens the thought; left out: by the model's name")},
 		{"models.*.first_timeout", "time", tool.Textf("the longest wait for the first byte of an answer")},

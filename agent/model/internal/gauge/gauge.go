@@ -1,4 +1,6 @@
-package ollama
+// Package gauge estimates how many tokens a prompt has, by what a server counted last. It is for
+// servers that drop the beginning of a prompt that is too long without a word.
+package gauge
 
 import (
 	"sync"
@@ -19,41 +21,41 @@ const (
 	// leastRatio and mostRatio bound the tokens that there are for one of an estimate. What is
 	// counted below is no count of the whole: the server dropped a part or had it in its cache.
 	leastRatio, mostRatio = 0.5, 3
-	// lowShare makes an estimate a careful one.
-	lowShare = 0.75
 )
 
-// A size is how long a prompt is.
-type size struct {
-	tokens   float64 // estimated by the scripts of the texts
-	pictures int
+// A Size is how long a prompt is.
+type Size struct {
+	Tokens   float64 // estimated by the scripts of the texts
+	Pictures int
 }
 
-func (s *size) text(text string) { s.tokens += tokens.Count(text) }
+// Text adds a text.
+func (s *Size) Text(text string) { s.Tokens += tokens.Count(text) }
 
-// A gauge estimates prompts by what the server counted last. It is safe for concurrent use.
-type gauge struct {
+// A Gauge estimates prompts by what the server counted last. The zero value
+// is ready; it is safe for concurrent use.
+type Gauge struct {
 	mu    sync.Mutex
 	ratio float64 // of counted tokens to estimated ones; 0: nothing is counted yet
 }
 
-// estimate returns how many tokens a prompt has, about.
-func (g *gauge) estimate(s size) int {
+// Estimate returns how many tokens a prompt has, about.
+func (g *Gauge) Estimate(s Size) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ratio := g.ratio
 	if ratio == 0 {
 		ratio = unmeasured
 	}
-	return int(s.tokens*ratio) + s.pictures*perPicture
+	return int(s.Tokens*ratio) + s.Pictures*perPicture
 }
 
-// learn takes a count of the server. u nil: it did not count.
-func (g *gauge) learn(s size, u *agent.Usage) {
-	if u == nil || s.pictures > 0 || s.tokens < minMeasured {
+// Learn takes a count of the server. u nil: it did not count.
+func (g *Gauge) Learn(s Size, u *agent.Usage) {
+	if u == nil || s.Pictures > 0 || s.Tokens < minMeasured {
 		return
 	}
-	if ratio := float64(u.Prompt) / s.tokens; ratio >= leastRatio {
+	if ratio := float64(u.Prompt) / s.Tokens; ratio >= leastRatio {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.ratio = min(ratio, mostRatio)
