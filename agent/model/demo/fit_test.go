@@ -47,6 +47,28 @@ func TestAClientsOwnTool(t *testing.T) {
 	}
 }
 
+// Some MCP clients put the name of the server in front of the tool's. The tool's own name goes first.
+func TestToolsWithTheNameOfTheirServer(t *testing.T) {
+	expression := `{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}`
+	for _, c := range []struct {
+		tools []string
+		want  string
+	}{
+		{[]string{"weir_calculator", expression}, `weir_calculator {"expression":"17 * 23"}`},
+		{[]string{"weir_calculator", expression, "calculator", expression}, `calculator {"expression":"17 * 23"}`},
+		{[]string{"tax_calculator", `{"type":"object","properties":{"income":{"type":"number"}}}`}, ""},
+	} {
+		_, calls := said(t, "What is 17 * 23?", nil, c.tools...)
+		got := ""
+		for _, call := range calls {
+			got += call.Tool + " " + string(call.Args)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.tools, got, c.want)
+		}
+	}
+}
+
 // An answer in a format is a valid example of it, also when the schema is in the prompt alone.
 func TestAnAnswerInAFormat(t *testing.T) {
 	schema := `{"$defs":{"p":{"type":"object","properties":{"name":{"type":"string","maxLength":4},"born":{"type":"string","format":"date"},"kind":{"enum":["a","b"]}},"required":["name","born","kind"]}},

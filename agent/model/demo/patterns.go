@@ -82,15 +82,29 @@ func callFor(tools []toolInfo, question string) (tool.Call, bool) {
 		return c, true
 	}
 	for _, p := range patterns {
-		i := slices.IndexFunc(tools, func(t toolInfo) bool { return t.name == p.tool })
-		if i < 0 {
+		name, ok := p.among(tools)
+		if !ok {
 			continue
 		}
 		if args, ok := p.match(question); ok {
-			return call(p.tool, args), true
+			return call(name, args), true
 		}
 	}
 	return tool.Call{}, false
+}
+
+// among returns the name that the pattern's tool has among tools. Some MCP clients put the
+// server's name in front, as in weir_calculator.
+func (p pattern) among(tools []toolInfo) (name string, ok bool) {
+	for _, t := range tools {
+		switch {
+		case t.name == p.tool:
+			return t.name, true
+		case !ok && strings.HasSuffix(t.name, "_"+p.tool) && (p.need == "" || slices.Contains(t.params, p.need)):
+			name, ok = t.name, true
+		}
+	}
+	return name, ok
 }
 
 // match returns the arguments that a question gives to the pattern's tool.
