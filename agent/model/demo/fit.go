@@ -21,13 +21,29 @@ func fitting(tools []toolInfo, question string) (tool.Call, bool) {
 		if len(about) == 0 || len(t.examples) > 0 || slices.ContainsFunc(about, func(w string) bool { return !slices.Contains(said, w) && !slices.Contains(said, w+"s") }) {
 			continue
 		}
-		args := &object{}
-		for _, p := range t.needed() {
-			args.set(p.name, p.value(question))
-		}
-		return call(t.name, args), true
+		return t.called(question), true
 	}
 	return tool.Call{}, false
+}
+
+// forced returns a call of one of the tools for a question that may speak of none.
+func forced(tools []toolInfo, question string) []tool.Call {
+	if len(tools) == 0 {
+		return nil
+	}
+	if c, ok := callFor(tools, question); ok {
+		return []tool.Call{c}
+	}
+	return []tool.Call{tools[0].called(question)}
+}
+
+// called returns a call with the arguments that the tool needs.
+func (t toolInfo) called(question string) tool.Call {
+	args := &object{}
+	for _, p := range t.needed() {
+		args.set(p.name, p.value(question))
+	}
+	return call(t.name, args)
 }
 
 // wordsOf returns the words of a name or a sentence, in lower case.

@@ -47,6 +47,30 @@ func TestAClientsOwnTool(t *testing.T) {
 	}
 }
 
+// A tool that has to be called is, with what the question is about, also where the question
+// speaks of no tool: frameworks ask for objects in this way.
+func TestAToolThatHasToBeCalled(t *testing.T) {
+	city := tool.Spec{Name: "extract", Params: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"n":{"type":"number"}},"required":["city","n"]}`)}
+	for _, native := range []bool{true, false} {
+		for _, choice := range []agent.Choice{{Must: true, Tool: "extract"}, {Must: true}} {
+			cfg := agent.Defaults()
+			cfg.Mode = agent.ModePrompt
+			if native {
+				cfg.Mode = agent.ModeNative
+			}
+			cfg.Choice = choice
+			b := &box{specs: []tool.Spec{city}}
+			l, err := agent.New(cfg, New(), b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = l.Run(t.Context(), nil, "Where is the tower in Paris?"); err != nil || len(b.calls) != 1 || b.calls[0] != `extract{"city":"Paris","n":1}` {
+				t.Errorf("native %v, %+v: %q, %v", native, choice, b.calls, err)
+			}
+		}
+	}
+}
+
 // Some MCP clients put the name of the server in front of the tool's. The tool's own name goes first.
 func TestToolsWithTheNameOfTheirServer(t *testing.T) {
 	expression := `{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}`

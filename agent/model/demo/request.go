@@ -25,7 +25,8 @@ type scene struct {
 
 	schema     json.RawMessage // of an answer in JSON
 	wantsJSON  bool
-	final      bool // to be answered without tools
+	final      bool                // to be answered without tools
+	must       func(toolInfo) bool // the tools one of which has to be called now; nil: none has to
 	wantsPlan  bool
 	wantsCheck bool
 }
@@ -64,6 +65,8 @@ const (
 var (
 	finalMarks = []string{"without calling tools. Say what is missing", "不要再调用工具；如有缺失"}
 	planMarks  = []string{"\n\nBefore anything else write a plan", "\n\n请先写出计划"}
+	// mustMarks say that the reply has to be a call; behind the first two stands the tool.
+	mustMarks  = []string{"Reply to this with a call of this tool, not with an answer: ", "对此请以调用下列工具回复，不要直接回答：", "Reply to this with a tool call, not", "对此请以工具调用回复"}
 	checkMarks = []string{"Check this draft of your answer", "检查这份回答草稿"}
 	// noteMarks are in notes that are no question.
 	noteMarks = append([]string{"<tool_result ", "<tool_call>", "Carry out the plan. Begin", "请执行计划。每次回复", "Your reply was empty.", "你的回复是空的。"}, checkMarks...)
@@ -84,6 +87,9 @@ func read(r agent.Request) scene {
 			s.question, s.wantsPlan = before, start == len(r.Messages)-1
 		}
 	}
+	for _, mark := range mustMarks {
+		s.question, _, _ = strings.Cut(s.question, "\n\n"+mark)
+	}
 	s.locale = agent.DetectLocale(s.question)
 	for i, m := range r.Messages {
 		if i < start {
@@ -96,14 +102,28 @@ func read(r agent.Request) scene {
 	last := r.Messages[len(r.Messages)-1].Text
 	s.final = containsAny(last, finalMarks) || len(s.tools) == 0
 	s.wantsCheck = containsAny(last, checkMarks)
+	s.must = mustCall(r, last)
 	return s
+}
+
+// mustCall returns which tools a reply to the last message has to call.
+func mustCall(r agent.Request, last string) func(toolInfo) bool {
+	for i, mark := range mustMarks {
+		if _, name, ok := strings.Cut(last, mark); ok {
+			return func(t toolInfo) bool { return i > 1 || t.name == strings.TrimSpace(name) }
+		}
+	}
+	if c := r.Choice; c.Must && len(r.Tools) > 0 {
+		return func(t toolInfo) bool { return c.Tool == "" || t.name == c.Tool }
+	}
+	return nil
 }
 
 // questionAt finds the message that the present turn began with: the last of
 // the user's that brings no results and no correction.
 func questionAt(msgs []agent.ChatMessage) int {
 	for i, m := range slices.Backward(msgs) {
-		if m.Role != "user" || containsAny(m.Text, noteMarks) {
+		if m.Role != "user" || containsAny(m.Text, noteMarks) || slices.ContainsFunc(mustMarks, func(mark string) bool { return strings.HasPrefix(m.Text, mark) }) {
 			continue
 		}
 		if i > 0 && (msgs[i-1].Role == "tool" || isCall(msgs[i-1])) {

@@ -55,6 +55,9 @@ func next(s scene) []tool.Call {
 	case done > 0:
 		return nil
 	}
+	if s.must != nil {
+		return s.numbered(forced(slices.DeleteFunc(tools, func(t toolInfo) bool { return !s.must(t) }), s.question)...)
+	}
 	if c, ok := callFor(tools, s.question); ok && len(split(sentences, s.question)) < 2 {
 		return s.numbered(c)
 	}
