@@ -101,6 +101,7 @@ var levels = map[string]int{
 	"host/internal/version":          0,
 	"host/internal/exprcost":         0,
 	"host/internal/text":             2,
+	"host/internal/toolname":         2,
 	"host/internal/bounds":           3,
 	"host/internal/callargs":         3,
 	"host/internal/answer":           3,

@@ -26,6 +26,9 @@ func (s *Session) Asking(a approval.Approver) *Session {
 	return s.with(func(out *Session) { out.approver = a })
 }
 
+// OldName is Host.OldName.
+func (s *Session) OldName(name string) string { return s.h.OldName(name) }
+
 // MayAsk reports whether calls of a tool could need a person's approval. It
 // returns false for an unknown tool.
 func (s *Session) MayAsk(name string) bool {

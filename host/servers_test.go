@@ -97,11 +97,11 @@ func TestServerTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"files__fails", "files__long_result", "files__own_limit", "files__picture", "files__stuck"}; !slices.Equal(names, want) {
+	if want := []string{"files__Long-Result", "files__fails", "files__own_limit", "files__picture", "files__stuck"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
 	s := h.Session("me", "c1").ByPerson()
-	r := call(t, s, "files__long_result", `{}`)
+	r := call(t, s, "files__Long-Result", `{}`)
 	if !r.Shown.Cut() || r.Shown.By != tool.LayerDefault || len(r.Shown.Text) > 8000 || r.Ref == nil || !strings.HasSuffix(strings.TrimSpace(r.Whole()), "line 1999 of a long result") {
 		t.Errorf("by %s, %d bytes, %+v", r.Shown.By, len(r.Shown.Text), r.Ref)
 	}
@@ -139,13 +139,13 @@ func TestServerToolsAskFirst(t *testing.T) {
 	_, url := elsewhere(t)
 	h := served(t, nil, plugin.Server{Name: "files", URL: url}, plugin.Server{Name: "trusted", URL: url, TrustHints: true})
 	s := h.Session("me", "c1")
-	if r := try(t, s, "files__long_result", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
+	if r := try(t, s, "files__Long-Result", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
 		t.Errorf("nobody was asked: %v", r.Err)
 	}
 	if r := try(t, s, "trusted__picture", `{}`); r.Err == nil || r.Err.Code != tool.Denied {
 		t.Errorf("a tool that does not even claim it: %v", r.Err)
 	}
-	if r := try(t, s, "trusted__long_result", `{}`); r.Err != nil {
+	if r := try(t, s, "trusted__Long-Result", `{}`); r.Err != nil {
 		t.Errorf("%v", r.Err)
 	}
 }
@@ -284,4 +284,75 @@ func TestServerListChanges(t *testing.T) {
 
 func hasTool(h *Host, name string) bool {
 	return slices.ContainsFunc(h.Tools(), func(i plugin.ToolInfo) bool { return i.Spec.Name == name })
+}
+
+// named is a server whose tools have those names.
+func named(t *testing.T, names ...string) string {
+	t.Helper()
+	m := mcp.NewServer(&mcp.Implementation{Name: "named", Version: "1"}, nil)
+	for _, name := range names {
+		m.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "I am " + name}}}, nil
+		})
+	}
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// Tools of other servers keep their names. What the operator wrote in the old form, in lower
+// case and without hyphens, holds for them: what restricts for each of that form, what allows
+// only where it is one.
+func TestNamesOfServerTools(t *testing.T) {
+	url := named(t, "getIssue", "list-All", "listall", "Drop", "drop", "a.b", "a_b", "set-Off")
+	h := served(t, func(c *Config) {
+		c.Tools = map[string]ToolConfig{
+			"s__getissue": {Limits: tool.Limits{MaxChars: 777}}, "s__drop": {Limits: tool.Limits{MaxChars: 888}}, "s__SET_OFF": {Disabled: true},
+		}
+		c.Approvals = approval.Policy{Default: approval.Deny, Rules: []approval.Rule{
+			{Tool: "s__getissue", Action: approval.Allow},
+			{Tool: "s__drop", Action: approval.Allow},
+			{Tool: "s__a_b", Action: approval.Allow},
+			{Tool: "s__list*", Action: approval.Allow},
+			{Tool: "s__list_all", Action: approval.Deny},
+		}}
+	}, plugin.Server{Name: "s", URL: url})
+	limits, hashed := map[string]int{}, ""
+	for _, i := range h.Tools() {
+		if i.Plugin == "s" {
+			limits[i.Spec.Name] = i.Effective.MaxChars
+			if strings.HasPrefix(i.Spec.Name, "s__a_b__") {
+				hashed = i.Spec.Name
+			}
+		}
+	}
+	if hashed == "" || limits["s__getIssue"] != 777 || limits["s__drop"] != 888 || limits["s__Drop"] == 888 || len(limits) != 7 {
+		t.Fatalf("%v", limits)
+	}
+	s := h.Session("me", "c1")
+	ask := func(name string) tool.Result {
+		r, err := s.Call(t.Context(), tool.Call{Tool: name, Args: json.RawMessage(`{}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for name, runs := range map[string]bool{
+		"s__getIssue": true,  // by its old form, which it alone has
+		"s__drop":     true,  // its very name
+		"s__Drop":     false, // its old form is another tool's, too
+		"s__a_b":      true,
+		hashed:        false, // it is "a.b", which gives way to "a_b"
+		"s__list-All": true,  // the first rule that fits
+		"s__listall":  true,
+		"s__set-Off":  false,
+	} {
+		r := ask(name)
+		if (r.Err == nil) != runs {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+	}
+	if r := ask(hashed); r.Err == nil || r.Err.Code != tool.Denied {
+		t.Errorf("%s: %v", hashed, r.Err)
+	}
 }

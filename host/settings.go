@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -256,12 +257,31 @@ func (h *Host) snapshotConfig() snapshot.Config {
 	return snapshot.Config{
 		Limits: set.limits, Resolver: h.resolver(), Hidden: h.cfg.Hidden, ReadOnly: h.protectedPaths(),
 		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(),
-		Settings: func(name string) snapshot.Settings {
-			t := set.Tools[name]
+		Settings: func(name, alone string) snapshot.Settings {
+			t := set.of(name, alone)
 			return snapshot.Settings{Limits: t.Limits, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
 		},
 	}
 }
+
+// of returns the settings for a tool: those of its name, or else of alone, its old form if no
+// other tool has the same. It is disabled under whichever form of its name.
+func (s *activeSettings) of(name, alone string) ToolConfig {
+	t, ok := s.Tools[name]
+	if !ok && alone != "" {
+		t = s.Tools[alone]
+	}
+	for other, o := range s.Tools {
+		if o.Disabled && !t.Disabled && toolname.Denied([]string{other}, name) {
+			t.Disabled = true
+		}
+	}
+	return t
+}
+
+// OldName returns the old form of a tool's name, if no other tool has the same; else it is
+// empty: in lower case, with "_" for "-".
+func (h *Host) OldName(name string) string { return h.current.Load().OldName(name) }
 
 // logUnknown logs names in the settings that no plugin and no tool has, without those
 // that were unknown before. before may be nil.

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,7 +21,10 @@ import (
 // A Subject is the tool that a call is for, and what it can do.
 type Subject struct {
 	Tool, Plugin string
-	Effect       plugin.Effect
+	// OldName is the old form of Tool if no other tool has the same, else empty. Rules that
+	// allow hold for it, too; see package toolname.
+	OldName string
+	Effect  plugin.Effect
 	// AnyHost reports whether the tool may reach hosts that no grant names ("*").
 	// Hosts are those it may reach, as the grants write them.
 	AnyHost bool
@@ -89,7 +93,7 @@ func ruleName(n int) string { return "rule " + strconv.Itoa(n) }
 // nil when there was nothing to decide. The error is for the model, and nil when
 // the call runs.
 func (g *Gate) Authorize(ctx context.Context, s Subject, c Call) (*tool.Approval, *tool.Error) {
-	n, rule := g.Rules.match(s.Tool, c.Args)
+	n, rule := g.Rules.match(s, c.Args)
 	if g.Person && (rule == nil || rule.action != Deny) {
 		return nil, nil
 	}
@@ -203,7 +207,7 @@ func (g *Gate) similarKey(s Subject, c Call, n int, r *compiledRule) answerKey {
 	if r != nil {
 		like = ruleName(n)
 	}
-	return answerKey{ScopeKey(g.Principal, g.Conversation), digest(s.Tool, s.Identity, like, g.Rules.text)}
+	return answerKey{ScopeKey(g.Principal, g.Conversation), digest(cmp.Or(s.OldName, s.Tool), s.Identity, like, g.Rules.text)}
 }
 
 // retryKey identifies one call, for its repetition after a temporary failure. It is

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -148,18 +149,37 @@ func (p Policy) Compile() (*Rules, error) {
 }
 
 // match returns the first rule that matches a call, counted from 1; 0 and nil if
-// none does.
-func (p *Rules) match(toolName string, args map[string]any) (int, *compiledRule) {
+// none does. Where several tools have one old form, a rule that denies one of them by its
+// name holds for all, also after one that allows this tool.
+func (p *Rules) match(s Subject, args map[string]any) (int, *compiledRule) {
+	first := -1
 	for i := range p.rules {
-		if p.rules[i].matches(toolName, args) {
-			return i + 1, &p.rules[i]
+		r := &p.rules[i]
+		switch {
+		case first < 0 && r.matches(s, args):
+			if first = i; r.action != Allow || s.OldName != "" {
+				return i + 1, r
+			}
+		case first >= 0 && r.action == Deny && !strings.ContainsAny(r.tool, `*?[\`) && r.tool != s.Tool && r.matches(s, args):
+			return i + 1, r
 		}
 	}
-	return 0, nil
+	if first < 0 {
+		return 0, nil
+	}
+	return first + 1, &p.rules[first]
 }
 
-func (r *compiledRule) matches(toolName string, args map[string]any) bool {
-	if ok, err := path.Match(r.tool, toolName); err != nil || !ok {
+// names reports whether the rule is for a tool.
+func (r *compiledRule) names(s Subject) bool {
+	if r.action == Allow {
+		return toolname.MatchAllowed(r.tool, s.Tool, s.OldName)
+	}
+	return toolname.MatchDenied(r.tool, s.Tool)
+}
+
+func (r *compiledRule) matches(s Subject, args map[string]any) bool {
+	if !r.names(s) {
 		return false
 	}
 	for _, a := range r.args {
@@ -175,7 +195,7 @@ func (r *compiledRule) matches(toolName string, args map[string]any) bool {
 // whatever its arguments.
 func (p *Rules) MayAsk(s Subject) bool {
 	for _, r := range p.rules {
-		if ok, err := path.Match(r.tool, s.Tool); ok && err == nil && r.action == Ask {
+		if r.action == Ask && r.names(s) {
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func TestRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, _ := p.match(tt.tool, args); n != tt.rule {
+		if n, _ := p.match(Subject{Tool: tt.tool, OldName: tt.tool}, args); n != tt.rule {
 			t.Errorf("%s(%s): rule %d, want %d", tt.tool, tt.args, n, tt.rule)
 		}
 	}
@@ -86,6 +86,41 @@ func TestInvalidPolicies(t *testing.T) {
 		_, err := tt.a.Compile()
 		if err == nil || !strings.HasPrefix(err.Error(), "approvals."+tt.key+": ") || !strings.Contains(err.Error(), tt.told) {
 			t.Errorf("%+v: %v", tt.a, err)
+		}
+	}
+}
+
+// A rule that denies holds for every form of a name, one that allows for the very name, and
+// for the old form if no other tool has the same. Of those one denial denies all.
+func TestRulesAndForms(t *testing.T) {
+	p, err := Policy{Rules: []Rule{
+		{Tool: "s__getissue", Action: Allow},
+		{Tool: "s__GET_*", Action: Deny},
+		{Tool: "s__runall", Action: Allow},
+		{Tool: "s__runAll", Action: Allow},
+		{Tool: "s__run_it", Action: Allow},
+		{Tool: "s__run-it", Action: Deny},
+		{Tool: "s__RUNALL", Action: Deny},
+	}}.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, old string
+		rule      int
+	}{
+		{"s__getIssue", "s__getissue", 1},
+		{"s__getIssue", "", 0},
+		{"s__get-issue", "s__get_issue", 2},
+		{"s__Get_issue", "", 2},
+		{"s__runAll", "s__runall", 3},
+		{"s__runAll", "", 7}, // another tool has the same old form, and that is denied
+		{"s__runall", "", 7},
+		{"s__run-it", "s__run_it", 5},
+		{"s__run_it", "", 6},
+	} {
+		if n, _ := p.match(Subject{Tool: row.name, OldName: row.old}, nil); n != row.rule {
+			t.Errorf("%+v: rule %d", row, n)
 		}
 	}
 }

@@ -89,6 +89,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.current.SetOldNames(cfg.Host.OldName)
 	if d.store, err = store.Open(context.Background(), cfg.Host.Archive()); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent/toolsearch"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -148,7 +149,7 @@ func (u *user) add(t *mcp.Tool) (err error) {
 
 // offers reports whether the operator lets clients see a tool.
 func (s *Server) offers(name string) bool {
-	return !slices.Contains(s.cfg.Deny, name) && (s.cfg.Allow == nil || slices.Contains(s.cfg.Allow, name))
+	return !toolname.Denied(s.cfg.Deny, name) && (s.cfg.Allow == nil || toolname.Allowed(s.cfg.Allow, name, s.cfg.Host.OldName(name)))
 }
 
 // offers reports whether the user may see a tool.

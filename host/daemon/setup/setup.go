@@ -38,6 +38,7 @@ type Current struct {
 	changing sync.Mutex // held by Configure
 	state    atomic.Pointer[State]
 	changed  signal.Signal
+	oldNames func(name string) string // nil: none
 }
 
 // New returns a Current with its first Config. An empty operator is DefaultOperator; an
@@ -60,9 +61,24 @@ func (c *Current) Configure(next Config) error {
 	if err != nil {
 		return err
 	}
+	for _, v := range state.users {
+		v.User.oldName = c.oldName
+	}
 	c.state.Store(state)
 	c.changed.Send()
 	return nil
+}
+
+// SetOldNames sets what returns the old form of a tool's name if no other tool has the same,
+// else an empty text. Lists of allowed tools hold for it, too. It must be called before
+// anything is served.
+func (c *Current) SetOldNames(f func(name string) string) { c.oldNames = f }
+
+func (c *Current) oldName(name string) string {
+	if c.oldNames == nil {
+		return ""
+	}
+	return c.oldNames(name)
 }
 
 // Changed returns a channel that is closed by the next successful Configure.

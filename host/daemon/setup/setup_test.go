@@ -40,3 +40,19 @@ func TestMode(t *testing.T) {
 		}
 	}
 }
+
+// A user's lists hold for each form of a tool's name: what is denied for all of one old form,
+// what is allowed for a tool that alone has it.
+func TestFormsOfNames(t *testing.T) {
+	u := User{Tools: []string{"s__getissue", "s__drop", "s__a-b"}, Deny: []string{"s__LIST"}, oldName: func(name string) string {
+		return map[string]string{"s__getIssue": "s__getissue", "s__List": "s__list"}[name]
+	}}
+	for name, sees := range map[string]bool{"s__getIssue": true, "s__Drop": false, "s__drop": true, "s__a-b": true, "s__a_b": false, "s__List": false, "s__list": false} {
+		if u.Sees(name) != sees {
+			t.Errorf("%s: %v", name, !sees)
+		}
+	}
+	if u.Tools = nil; u.Sees("s__List") || !u.Sees("s__other") {
+		t.Error("a denial holds without a list of allowed tools")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -33,6 +34,8 @@ type User struct {
 	// Listing is which tools the list of their MCP clients has: auto, all or search;
 	// empty: as for all.
 	Listing string
+
+	oldName func(name string) string // see Current.SetOldNames; nil: none
 }
 
 // DefaultOperator is the name of the operator if nothing else is configured.
@@ -58,7 +61,14 @@ var ownTools = []string{tool.RunScript, tool.LoadHistory, tool.SearchHistory, to
 // Sees reports whether a tool is there for the user; nil: the operator, who sees
 // all.
 func (u *User) Sees(name string) bool {
-	return u == nil || !slices.Contains(u.Deny, name) && (u.Tools == nil || slices.Contains(u.Tools, name) || slices.Contains(ownTools, name))
+	if u == nil {
+		return true
+	}
+	alone := ""
+	if u.oldName != nil && u.Tools != nil {
+		alone = u.oldName(name)
+	}
+	return !toolname.Denied(u.Deny, name) && (u.Tools == nil || toolname.Allowed(u.Tools, name, alone) || slices.Contains(ownTools, name))
 }
 
 // OwnQuota is the user's; the operator, who is nil, has none.

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/telemetry"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/offer"
@@ -88,7 +89,11 @@ func remembered(found []host.Memory) []agent.Remembered {
 }
 
 func (t toolbox) sees(name string) bool {
-	return !slices.Contains(t.deny, name) && (t.allow == nil || slices.Contains(t.allow, name))
+	alone := ""
+	if t.Session != nil && t.allow != nil {
+		alone = t.Session.OldName(name)
+	}
+	return !toolname.Denied(t.deny, name) && (t.allow == nil || toolname.Allowed(t.allow, name, alone))
 }
 
 // limits returns the profile's tools by the limit that decides, for an agent's limit.

@@ -3,13 +3,15 @@ package config
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/toolname"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -45,18 +47,23 @@ type known struct {
 	tools    []string
 	plugins  []string
 	specs    map[string]tool.Spec
+	answered []string // servers whose tools are known
+	oldName  func(name string) string
 }
 
 // unknownNames returns the names in the settings that no plugin declares. They are
 // no faults: a plugin may come later, and the tools of another server are known only
 // when it has answered.
 func unknownNames(s Settings, h *host.Host) []Fault {
-	k := known{settings: s, tools: []string{tool.DescribeTool, tool.FindTools, tool.CallTool}, specs: map[string]tool.Spec{}}
+	k := known{settings: s, tools: []string{tool.DescribeTool, tool.FindTools, tool.CallTool}, specs: map[string]tool.Spec{}, oldName: h.OldName}
 	for _, t := range h.Tools() {
 		k.tools = append(k.tools, t.Spec.Name)
 		k.specs[t.Spec.Name] = t.Spec
 	}
 	for _, p := range h.Plugins() {
+		if p.Kind == plugin.KindServer && p.State == plugin.Ready {
+			k.answered = append(k.answered, p.Name)
+		}
 		k.tools = append(append(k.tools, p.Tools...), p.Disabled...)
 		k.plugins = append(k.plugins, p.Name)
 	}
@@ -98,7 +105,14 @@ func (k known) list(names []string, key ...string) []Fault {
 	var out []Fault
 	last := len(key) - 1
 	for i, name := range names {
-		if slices.Contains(k.tools, name) || slices.Contains(names[:i], name) || k.ofServer(name) {
+		fits := func(t string) bool { return t == name }
+		switch key[last] {
+		case "tools":
+			fits = func(t string) bool { return toolname.Allowed([]string{name}, t, k.oldName(t)) }
+		case "deny_tools":
+			fits = func(t string) bool { return toolname.Denied([]string{name}, t) }
+		}
+		if slices.ContainsFunc(k.tools, fits) || slices.Contains(names[:i], name) || k.ofServer(name) {
 			continue
 		}
 		text := tool.Textf("[%s] %s names %q, which is no tool of a plugin here", strings.Join(key[:last], "."), key[last], name)
@@ -112,7 +126,10 @@ func (k known) list(names []string, key ...string) []Fault {
 func (k known) rules() []Fault {
 	var out []Fault
 	for i, r := range k.settings.Approvals.Rule {
-		fits := func(name string) bool { ok, _ := path.Match(r.Tool, name); return ok } // check has checked the pattern
+		fits := func(name string) bool { return toolname.MatchDenied(r.Tool, name) } // check has checked the pattern
+		if r.Action == string(approval.Allow) {
+			fits = func(name string) bool { return toolname.MatchAllowed(r.Tool, name, k.oldName(name)) }
+		}
 		if slices.ContainsFunc(k.tools, fits) || k.ofServer(r.Tool) {
 			continue
 		}
@@ -128,7 +145,7 @@ func (k known) rules() []Fault {
 func (k known) tables(table, format string, names, known []string) []Fault {
 	var out []Fault
 	for _, name := range names {
-		if near := text.Nearest(name, known); len(near) > 0 && !slices.Contains(known, name) && !k.ofServer(name) {
+		if near := text.Nearest(name, known); len(near) > 0 && !slices.ContainsFunc(known, func(t string) bool { return toolname.Denied([]string{name}, t) }) && !k.ofServer(name) {
 			text := tool.Text{Format: format, Args: []any{table, name, DidYouMean(near)}}
 			out = append(out, k.settings.positions.fault(text, tool.Textf("correct the name, or remove the table"), table, name))
 		}
@@ -136,12 +153,16 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 	return out
 }
 
-// ofServer reports whether another server may have a tool of that name. Its tools are
-// known only when it has answered.
+// ofServer reports whether another server may have a tool of that name that is not known:
+// one whose tools are known only when it has answered.
 func (k known) ofServer(name string) bool {
-	server, _, ok := strings.Cut(name, "__")
-	_, configured := k.settings.Servers[server]
-	return ok && configured
+	place, _, ok := strings.Cut(toolname.Old(name), "__")
+	for server := range k.settings.Servers {
+		if ok && toolname.Old(server) == place && !slices.Contains(k.answered, server) {
+			return true
+		}
+	}
+	return false
 }
 
 // suggest adds the names that are near, if there are any.

@@ -121,7 +121,7 @@ func fitName(name string, n int, whole string) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(whole))
-	return strings.TrimRight(name[:n-7], "_") + "_" + hex.EncodeToString(sum[:3])
+	return strings.TrimRight(name[:n-7], "_-") + "_" + hex.EncodeToString(sum[:3])
 }
 
 // thirdPartyList is the answer in both ABIs. It omits _meta, annotations and all

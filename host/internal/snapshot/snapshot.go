@@ -33,6 +33,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/schema"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -130,7 +131,7 @@ func (s *Snapshot) Unknown(settings, grants iter.Seq[string]) []string {
 		tools = append(append(tools, one.Info.Tools...), one.Info.Disabled...)
 	}
 	for name := range settings {
-		if !slices.Contains(tools, name) {
+		if !slices.ContainsFunc(tools, func(t string) bool { return toolname.Denied([]string{name}, t) }) {
 			out = append(out, "tools."+name)
 		}
 	}
@@ -194,8 +195,9 @@ func (s *Snapshot) Retire(next *Snapshot) {
 // A Config says under what the plugins of a Snapshot run. Only lists may be empty.
 type Config struct {
 	Limits *bounds.Layers
-	// Settings returns the operator's settings for one tool.
-	Settings func(tool string) Settings
+	// Settings returns the operator's settings for one tool. alone is its old form if no other
+	// tool has the same, else empty; see package toolname.
+	Settings func(tool, alone string) Settings
 	// Resolver has the grants.
 	Resolver grant.Resolver
 	// Hidden are files and folders that no plugin can read, ReadOnly those that none can
@@ -215,6 +217,15 @@ type Settings struct {
 	PerMinute *int
 	CacheTTL  *time.Duration
 	Parallel  int
+}
+
+// OldName returns the old form of a tool's name, if no other tool has the same; else it is
+// empty. See package toolname.
+func (s *Snapshot) OldName(name string) string {
+	if t := s.Tools[name]; t != nil {
+		return t.alone
+	}
+	return ""
 }
 
 // New returns what runs under a Config and a decision about the scanned plugins. It
@@ -241,8 +252,22 @@ func New(cfg Config, d *catalog.Decision, old *Snapshot) *Snapshot {
 		})
 	}
 	b.addUnsettled(d.Snapshot.InFlux)
+	olds := map[string]int{} // tools, by the old forms of their names
+	for name := range b.Tools {
+		olds[toolname.Old(name)]++
+	}
 	for _, server := range cfg.Servers {
-		b.addServer(server)
+		for _, name := range server.Names() {
+			olds[toolname.Old(name)]++
+		}
+	}
+	for name, t := range b.Tools {
+		if olds[toolname.Old(name)] == 1 {
+			t.alone = toolname.Old(name)
+		}
+	}
+	for _, server := range cfg.Servers {
+		b.addServer(server, olds)
 	}
 	slices.SortStableFunc(b.Plugins, func(p, q Plugin) int { return cmp.Compare(p.Info.Name, q.Info.Name) })
 	b.names = slices.Sorted(maps.Keys(b.Tools))
@@ -296,7 +321,7 @@ func (b builder) add(entry *catalog.Entry) {
 func (b builder) newTools(pl *registry.Plugin, permissions *grant.Resolution, granted plugin.Grant, info *plugin.Info) []*Tool {
 	var out []*Tool
 	for _, def := range pl.Manifest.Tools {
-		set := b.Settings(def.Spec.Name)
+		set := b.Settings(def.Spec.Name, "")
 		if set.Disabled {
 			info.Disabled = append(info.Disabled, def.Spec.Name)
 			continue
@@ -330,7 +355,7 @@ func (b builder) bind(pl *registry.Plugin, permissions *grant.Resolution, tools 
 		}
 		t.identity = t.digest(pl, permissions)
 		b.similar[registry.Likeness(t.Info.Spec.Name)] = t.Info.Spec.Name
-		b.offer(t, b.Settings(t.Info.Spec.Name))
+		b.offer(t, b.Settings(t.Info.Spec.Name, ""))
 	}
 }
 
@@ -367,15 +392,19 @@ func (b builder) addUnsettled(list []registry.InFlux) {
 	}
 }
 
-// addServer adds an MCP server and its tools.
-func (b builder) addServer(server *upstream.Server) {
+// addServer adds an MCP server and its tools. olds has how many tools have each old form.
+func (b builder) addServer(server *upstream.Server, olds map[string]int) {
 	info, tools := server.Describe()
 	var budget, outputs schema.Budget
 	for _, t := range tools {
 		def, problems, ok := server.Define(t, &budget, &outputs)
 		info.Problems = append(info.Problems, problems...)
 		name := def.Spec.Name
-		set := b.Settings(name)
+		alone := toolname.Old(name)
+		if olds[alone] > 1 {
+			alone = ""
+		}
+		set := b.Settings(name, alone)
 		switch {
 		case !ok:
 			continue
@@ -387,6 +416,7 @@ func (b builder) addServer(server *upstream.Server) {
 			continue
 		}
 		added := NewTool(b.Limits, def.Spec, info.Name, set.Limits, 0)
+		added.alone = alone
 		added.def, added.Source, added.identity, added.Info.Effect, added.anyHost = def.Tool, upstream.Tool{Server: server}, def.Identity, def.Effect, def.AnyHost
 		b.offer(added, set)
 		info.Tools = append(info.Tools, name)

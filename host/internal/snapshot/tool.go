@@ -44,6 +44,7 @@ type Tool struct {
 	configs map[tool.Locale]map[string]string
 	reach   []string // the hosts that the grant's HTTP leads to
 	anyHost bool     // it can reach hosts that no grant names
+	alone   string   // the old form of its name, if it is another and no other tool has it
 	// identity is a digest of everything but the arguments on which an answer
 	// depends.
 	identity string
@@ -87,7 +88,7 @@ func (t *Tool) ReadsFolders() bool { return len(t.grant.Mounts) > 0 }
 // Subject returns what the approval of a call depends on.
 func (t *Tool) Subject() approval.Subject {
 	s := approval.Subject{
-		Tool: t.Info.Spec.Name, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
+		Tool: t.Info.Spec.Name, OldName: t.alone, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
 		Identity: t.identity, Idempotent: t.Info.Spec.Hints.Idempotent,
 	}
 	if t.grant.HTTP != nil {

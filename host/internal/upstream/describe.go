@@ -23,9 +23,15 @@ type Definition struct {
 	Identity string
 }
 
+// A Named is a tool of a server with the name under which the host offers it; empty: it cannot.
+type Named struct {
+	mcpclient.Tool
+	As string
+}
+
 // Describe returns the server's state in the form of a plugin, without its tools, and
 // the tools that the settings allow.
-func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
+func (s *Server) Describe() (plugin.Info, []Named) {
 	st := s.Status()
 	info := plugin.Info{
 		Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]",
@@ -38,8 +44,8 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 		info.State, info.Why = plugin.Pending, tool.Textf("it cannot be reached: %s", st.Why)
 		info.Fix = tool.Textf("check its command or url in tools.toml; weir tries again automatically")
 	}
-	var allowed []mcpclient.Tool
-	for _, t := range st.Tools {
+	var allowed []Named
+	for _, t := range s.named(st.Tools) {
 		if s.Allows(t.Name) {
 			allowed = append(allowed, t)
 		}
@@ -47,11 +53,33 @@ func (s *Server) Describe() (plugin.Info, []mcpclient.Tool) {
 	return info, allowed
 }
 
+// named returns tools with their names, which depend on all of them: one that is not allowed
+// leaves its name to no other.
+func (s *Server) named(all []mcpclient.Tool) []Named {
+	names, out := make([]string, len(all)), make([]Named, len(all))
+	for i, t := range all {
+		names[i] = t.Name
+	}
+	for i, as := range registry.RemoteNames(s.Settings.Name, names) {
+		out[i] = Named{all[i], as}
+	}
+	return out
+}
+
+// Names returns the names of all tools of the server, also of those that are not allowed.
+func (s *Server) Names() []string {
+	var out []string
+	for _, t := range s.named(s.Status().Tools) {
+		out = append(out, t.As)
+	}
+	return out
+}
+
 // Define returns a tool as the host offers it, with what is wrong with it. ok is false
 // if it cannot be offered. The hints of a server count only if the settings trust them.
 // Its tools share the budgets, one for arguments and one for output.
-func (s *Server) Define(t mcpclient.Tool, budget, outputs *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
-	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.Name, t.Title, t.Description, t.Schema, budget)
+func (s *Server) Define(t Named, budget, outputs *schema.Budget) (d Definition, problems []tool.Text, ok bool) {
+	def, notes, ok := registry.RemoteTool(s.Settings.Name, t.As, t.Name, t.Title, t.Description, t.Schema, budget)
 	if !ok {
 		return d, notes, false
 	}
@@ -66,7 +94,7 @@ func (s *Server) Define(t mcpclient.Tool, budget, outputs *schema.Budget) (d Def
 	if t.MaxChars >= tool.MinMaxChars {
 		def.Spec.Output.MaxChars = t.MaxChars
 	}
-	d = Definition{Tool: def, Effect: plugin.EffectNone, Identity: Identity(s, t)}
+	d = Definition{Tool: def, Effect: plugin.EffectNone, Identity: Identity(s, t.Tool)}
 	switch {
 	case !def.Spec.Hints.ReadOnly:
 		d.Effect = plugin.EffectChanges
@@ -90,7 +118,7 @@ func outputSchema(raw json.RawMessage, budget *schema.Budget) (json.RawMessage, 
 }
 
 // Conflict is the problem of a tool whose name another tool has already.
-func Conflict(t mcpclient.Tool, name string) tool.Text {
+func Conflict(t Named, name string) tool.Text {
 	return tool.Textf("its tool %q is left out: another tool is named %s", text.OneLine(t.Name, 80), name)
 }
 
