@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,6 +22,8 @@ import (
 type asker struct {
 	u   *user
 	req *mcp.CallToolRequest
+	// progress tells the client that the call waits; nil: it does not want to know.
+	progress *reporter
 	// wanted is what the client must ask before it repeats the call, in revisions of
 	// the protocol in which a server cannot send requests.
 	wanted mcp.InputRequestMap
@@ -61,7 +64,9 @@ func (a *asker) repeats() bool { return a.req.ProtocolVersion() >= stateless }
 func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answer, error) {
 	question := a.u.question(r)
 	if !a.repeats() {
+		stop := a.waits()
 		answer, err := a.req.Session.Elicit(ctx, question)
+		stop()
 		if err != nil {
 			return approval.Answer{}, err
 		}
@@ -73,6 +78,35 @@ func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answe
 	}
 	a.wanted = mcp.InputRequestMap{key: question}
 	return approval.Answer{}, approval.ErrNoPerson
+}
+
+// waitsEvery is how often a client that wants to know hears that its call waits for a person:
+// clients give up calls of which they hear nothing, most of them after a minute.
+const waitsEvery = 10 * time.Second
+
+// waits tells the client that the call waits for a person, again and again until stop returns.
+func (a *asker) waits() (stop func()) {
+	if a.progress == nil {
+		return func() {}
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(a.u.s.waitsEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				a.progress.waiting(textsIn(a.u.locale()).waits)
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
 }
 
 // keyOf names a question, so that its answer holds for no other.

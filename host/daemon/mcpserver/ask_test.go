@@ -2,11 +2,15 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -91,6 +95,62 @@ func TestPersonIsAsked(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// While a person thinks, the client that wants to know how a call gets on hears again and again
+// that it waits: it would give the call up. A client without a progress token hears nothing.
+func TestWaitingForAPersonIsProgress(t *testing.T) {
+	all, _ := newAskingBench(t)
+	all.server.waitsEvery = time.Millisecond
+	for _, w := range ways[:3] {
+		if w.name == "http" { // its client asks between two calls
+			continue
+		}
+		for _, token := range []any{"tell me", nil} {
+			t.Run(fmt.Sprintf("%s %v", w.name, token), func(t *testing.T) {
+				b := &bench{T: t, host: all.host, server: all.server, url: all.url}
+				b.host.Forget("me", Conversation+"me")
+				seen := make(chan mcp.ProgressNotificationParams, 10_000)
+				s := w.join(b, &mcp.ClientOptions{
+					ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { seen <- *r.Params },
+					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						for last := 0.0; token != nil && last < 3*waitStep; {
+							p := <-seen
+							if p.Progress <= last || p.ProgressToken != token || p.Total != 0 || p.Message != "waiting for a person's answer" {
+								t.Errorf("after %v: %+v", last, p)
+							}
+							last = p.Progress
+						}
+						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
+					},
+				})
+				p := &mcp.CallToolParams{Name: "write_note", Arguments: json.RawMessage(note)}
+				if token != nil {
+					p.SetProgressToken(token)
+				}
+				if r, err := s.CallTool(t.Context(), p); err != nil || r.IsError {
+					t.Errorf("%+v, %v", r, err)
+				}
+				if token == nil && len(seen) > 0 {
+					t.Errorf("without a token: %+v", <-seen)
+				}
+			})
+		}
+	}
+}
+
+// What a tool counts goes on after the wait.
+func TestProgressAfterAWait(t *testing.T) {
+	var got []float64
+	p := reporter{send: func(x mcp.ProgressNotificationParams) { got = append(got, x.Progress) }}
+	p.waiting("w")
+	p.waiting("w")
+	p.report(host.Progress{Done: 1, Total: 2})
+	p.waiting("w")
+	p.report(host.Progress{Done: 2, Total: 2})
+	if want := []float64{waitStep, 2 * waitStep, 1, 1 + waitStep, 2}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

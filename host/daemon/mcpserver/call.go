@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,13 +23,14 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 	ctx, done := u.s.within(ctx, req.Session)
 	defer done()
 	session := u.tools()
+	ask := asker{u: u, req: req}
 	if token := req.Params.GetProgressToken(); token != nil {
-		session = session.Reporting((&reporter{send: func(p mcp.ProgressNotificationParams) {
+		ask.progress = &reporter{send: func(p mcp.ProgressNotificationParams) {
 			p.ProgressToken = token
 			_ = req.Session.NotifyProgress(ctx, &p) // a client that has gone is noticed with the answer
-		}}).report)
+		}}
+		session = session.Reporting(ask.progress.report)
 	}
-	ask := asker{u: u, req: req}
 	if ask.possible(ctx) {
 		session = session.Asking(&ask)
 	}
@@ -182,17 +184,22 @@ func (u *user) part(c Client, r tool.Result, i int, p tool.Blob) mcp.Content {
 	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: p.MIME, Blob: p.Data}}
 }
 
-// A reporter passes a tool's progress on to the client that asked for it.
+// A reporter passes a tool's progress on to the client that asked for it. It is safe for
+// concurrent use.
 type reporter struct {
-	send  func(mcp.ProgressNotificationParams)
+	send func(mcp.ProgressNotificationParams)
+
+	mu    sync.Mutex // held while it sends: a client takes numbers that grow only
 	last  float64
 	begun bool
 }
 
-// report is called for one call never at the same time as itself. The protocol
-// wants numbers that grow: of a tool that does not know how much there is, each
-// report counts as one more; of another, what does not grow is dropped.
+// report passes on what a tool says. The protocol wants numbers that grow: of a tool that does
+// not know how much there is, each report counts as one more; of another, what does not grow
+// is dropped.
 func (p *reporter) report(h host.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	done := float64(h.Done)
 	if p.begun && done <= p.last {
 		if h.Total > 0 {
@@ -202,6 +209,18 @@ func (p *reporter) report(h host.Progress) {
 	}
 	p.begun, p.last = true, done
 	p.send(mcp.ProgressNotificationParams{Progress: done, Total: float64(h.Total), Message: h.Msg})
+}
+
+// waitStep is by how much the number grows while a person is waited for: so little that the
+// tool's own numbers are larger afterwards.
+const waitStep = 1e-6
+
+// waiting says that the call waits.
+func (p *reporter) waiting(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun, p.last = true, p.last+waitStep
+	p.send(mcp.ProgressNotificationParams{Progress: p.last, Message: what})
 }
 
 // tell logs a result to a client that has asked for it.

@@ -20,6 +20,7 @@ type texts struct {
 	address      string // of the server: parameter, values
 	noTask       string
 	noAnswer     string
+	waits        string // a call
 
 	kept, part, blob string // templates of resources
 
@@ -46,6 +47,7 @@ var (
 		full:     "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
 		garbled:  "the body is not a message of JSON-RPC 2.0; send one as JSON in UTF-8, with \"jsonrpc\": \"2.0\" and a method",
 		noTask:   "there is no task with that id; newer ones may have displaced it",
+		waits:    "waiting for a person's answer",
 		noAnswer: "a token that was made for a client answers no question about approvals; answer it on weir's page or with `weir approvals`",
 		address:  "the parameter %s of the address is one of: %s",
 		cursor:   "the cursor is not one that this server gave; list from the beginning",
@@ -69,6 +71,7 @@ var (
 		full:     "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
 		garbled:  "正文不是 JSON-RPC 2.0 消息；请以 UTF-8 编码的 JSON 发送一条，须有 \"jsonrpc\": \"2.0\" 和 method",
 		noTask:   "没有该编号的任务；它可能已被更新的任务取代",
+		waits:    "正在等待人的答复",
 		noAnswer: "为客户端创建的令牌不能回答审批问题；请在 weir 的页面上或用 `weir approvals` 回答",
 		address:  "地址中的参数 %s 只能取以下值之一：%s",
 		cursor:   "该游标不是本服务器给出的；请从头列出",
