@@ -25,8 +25,10 @@ type Message struct {
 	Role string
 	// Raw is the message as it was sent.
 	Raw json.RawMessage
-	// Digest is the same for the same message: that of Raw, but for an answer that of its text
-	// and calls, so that what a server has answered and what the client sends back of it are one.
+	// Digest is the same for what is the same message to a person, so that what a server has
+	// answered and what the client sends back of it are one: it is of the text and calls of an
+	// answer, and of the parts of any other message without what clients add and later leave out
+	// again: text in <system-reminder>, marks of a cache.
 	Digest string
 	// Chain is a digest of this message and all before it.
 	Chain string
@@ -90,7 +92,7 @@ func readMessage(raw json.RawMessage) (Message, bool) {
 	}
 	_ = json.Unmarshal(memberOf(raw, "role"), &m.Role) // the server refuses what is no text
 	if m.Role != "assistant" {
-		m.Digest = digest(raw)
+		m.Digest = messageDigest(m.Role, raw)
 		return m, true
 	}
 	if calls := memberOf(raw, "tool_calls"); calls != nil && json.Unmarshal(calls, &m.Calls) != nil {
@@ -99,6 +101,48 @@ func readMessage(raw json.RawMessage) (Message, bool) {
 	}
 	m.Digest = answerDigest(Text(raw), m.Calls)
 	return m, true
+}
+
+// messageDigest is the digest of a message that is no answer.
+func messageDigest(role string, raw json.RawMessage) string {
+	content, said := memberOf(raw, "content"), [][]byte(nil)
+	if parts, ok := elements(content); ok {
+		for _, p := range parts {
+			if text := memberOf(p, "text"); text != nil {
+				said = spoken(said, text)
+			} else {
+				said = append(said, p)
+			}
+		}
+	} else {
+		said = spoken(said, content)
+	}
+	if len(said) == 0 {
+		return digest(raw)
+	}
+	return digest(append(said, []byte(role), memberOf(raw, "tool_call_id"))...)
+}
+
+// spoken adds what is said in a text, a JSON string, that is no reminder.
+func spoken(to [][]byte, text []byte) [][]byte {
+	if len(text) < 2 || text[0] != '"' {
+		return to
+	}
+	text = text[1 : len(text)-1]
+	for bytes.HasPrefix(text, []byte("<system-reminder>")) {
+		_, after, ok := bytes.Cut(text, []byte("</system-reminder>"))
+		if !ok {
+			break
+		}
+		for bytes.HasPrefix(after, []byte(`\n`)) {
+			after = after[2:]
+		}
+		text = after
+	}
+	if len(text) == 0 {
+		return to
+	}
+	return append(to, text)
 }
 
 // answerDigest is the digest of an answer. Clients trim texts and write arguments anew.

@@ -89,3 +89,35 @@ func TestDigestOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A message is the same with and without what clients add to it; nothing else is.
+func TestDigestOfAQuestion(t *testing.T) {
+	of := func(raw string) string {
+		b, err := ReadBody(json.RawMessage(`{"messages":[` + raw + `]}`))
+		h, ok := b.History()
+		if err != nil || !ok || len(h.Messages) != 1 {
+			t.Fatalf("%s: %v %+v", raw, err, h)
+		}
+		return h.Messages[0].Digest
+	}
+	question := of(`{"role":"user","content":"Turn 2"}`)
+	for raw, same := range map[string]bool{
+		`{"role":"user","content":[{"type":"text","text":"Turn 2"}]}`: true,
+		`{"content":[{"type":"text","text":"<system-reminder>\nIt is Sunday.\n</system-reminder>"},{"type":"text","text":"Turn 2","cache_control":{"type":"ephemeral"}}],"role":"user"}`: true,
+		`{"role":"user","content":"<system-reminder>a</system-reminder>\n\n<system-reminder>b</system-reminder>\nTurn 2"}`:                                                               true,
+		`{"role":"user","content":"<system-reminder>Turn 2"}`:                                                           false,
+		`{"role":"user","content":"<system-reminder>Turn 2</system-reminder>"}`:                                         false,
+		`{"role":"user","content":"Turn 22"}`:                                                                           false,
+		`{"role":"user","content":[{"type":"text","text":"Turn"},{"type":"text","text":" 2"}]}`:                         false,
+		`{"role":"user","content":[{"type":"text","text":"Turn 2"},{"type":"image_url","image_url":{"url":"data:,"}}]}`: false,
+		`{"role":"tool","tool_call_id":"a","content":"Turn 2"}`:                                                         false,
+		`{"role":"user"}`: false,
+	} {
+		if is := of(raw) == question; is != same {
+			t.Errorf("%s: the same %v", raw, is)
+		}
+	}
+	if of(`{"role":"tool","tool_call_id":"a","content":"ok"}`) == of(`{"role":"tool","tool_call_id":"b","content":"ok"}`) || of(`{"role":"user","content":null}`) == of(`{"role":"user","content":""}`) {
+		t.Error("different messages have one digest")
+	}
+}
