@@ -319,6 +319,12 @@ func TestAPassedRequestToAModelThatCallsByText(t *testing.T) {
 // The demo model speaks no protocol, and serves a client with its own loop all the same.
 func TestAPassedRequestToAModelWithoutAProtocol(t *testing.T) {
 	s := newServer(t, demo.New())
+	cfg := s.daemon.current.State().Config
+	info, _ := demo.New().Describe(t.Context())
+	cfg.Models = map[string]Model{"scripted": {Model: demo.New(), Info: info}}
+	if err := s.daemon.Configure(cfg); err != nil {
+		t.Fatal(err)
+	}
 	a := s.pass(`{"model":"scripted","stream":true,"messages":[{"role":"user","content":"What is the weather in Paris?"}],"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]}`)
 	if a.status != 200 || !strings.Contains(a.body, `"name":"get_weather"`) || !strings.Contains(a.body, `{\"city\":\"Paris\"}`) || !strings.Contains(a.body, `"finish_reason":"tool_calls"`) {
 		t.Errorf("%d %s", a.status, a.body)

@@ -57,6 +57,7 @@ const (
 	placeholder = `📎 \[(?:Tool result archived|工具结果存档): ([^\]]+)\]`
 	queryLine   = `(?:query|查询): ([^\n]*)`
 	exampleLine = `^(?:Example: |示例：)(".*")$`
+	schemaLine  = `^(?:Arguments, as JSON Schema: |.*JSON Schema：)(\{.*\})$`
 	paramLine   = `^- ([^:]+): `
 	kindLine    = `^- [^:]+: (.*?)(?:, (required|必填))?(?:[.。] .*|[.。]?)$`
 )
@@ -223,6 +224,10 @@ func parseList(text string) []toolInfo {
 		case brief && param != nil:
 			out = append(out, toolInfo{name: param[1]})
 		case !inTool:
+		case compiled(schemaLine).MatchString(line):
+			t := &out[len(out)-1]
+			whole := fromSpec(tool.Spec{Name: t.name, Params: json.RawMessage(first(schemaLine, line))})
+			t.params, t.args = whole.params, whole.args
 		case param != nil:
 			t := &out[len(out)-1]
 			t.params = append(t.params, param[1])
