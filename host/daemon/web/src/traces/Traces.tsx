@@ -1,5 +1,5 @@
 // Traces: how turns went, and what tools produced by day.
-import type { DayStats, Stats, Trace, TraceHead, TraceList } from "../api";
+import type { DayStats, FoldStats, Stats, Trace, TraceHead, TraceList } from "../api";
 import { getJSON, operator, Problem, told } from "../core/daemon";
 import { moment, money, num, seconds, shown } from "../core/format";
 import { route, to } from "../core/route";
@@ -58,7 +58,8 @@ function One({ parts }: { parts: string[] }) {
 }
 
 function All() {
-  const { data, problem } = useAsked(() => getJSON<TraceList>("api/traces?limit=200"), []), days = useAsked(() => operator() ? getJSON<Stats>("api/stats?days=30") : Promise.resolve(null), [operator()]).data?.days || [];
+  const { data, problem } = useAsked(() => getJSON<TraceList>("api/traces?limit=200"), []);
+  const sums = useAsked(() => operator() ? getJSON<Stats>("api/stats?days=30") : Promise.resolve(null), [operator()]).data, days = sums?.days || [], folds = sums?.folds || [];
   return (
     <>
       <h1>{t("view_traces")}</h1>
@@ -66,6 +67,7 @@ function All() {
       {problem && <ProblemBox alert message={told(problem)} />}
       {data && !data.traces?.length && <p class="note">{t("noTraces")}</p>}
       <ul class="results">{(data?.traces || []).map((x) => <li key={x.id}><Head x={x} /></li>)}</ul>
+      {folds.length > 0 && <Folds folds={folds} />}
       {days.length > 0 && <Days days={days} />}
     </>
   );
@@ -79,6 +81,17 @@ function Head({ x }: { x: TraceHead }) {
       <span class="sum">{x.model} · {t("requestsOf", { n: num(x.requests) })} · {t("callsOnly", { n: num(x.calls) })}{x.produced_chars ? ` · ${num(x.produced_chars)} → ${num(x.shown_chars)}` : ""}{x.reason !== "answer" ? ` · ${family(`reason_${x.reason}`)}` : ""}</span>
       <small>{moment(x.started_at)}</small>
     </a>
+  );
+}
+
+// Folds says for each client with its own loop what was not sent of its requests.
+function Folds({ folds }: { folds: FoldStats[] }) {
+  return (
+    <section>
+      <h2>{t("folds")}</h2>
+      <Table label={t("folds")} numbers={[1, 2, 3, 4, 5]} head={["client", "requests", "folded", "loads", "sent", "saved"].map((k) => family(`foldcol_${k}`))}
+        rows={folds.map((f) => [f.client || "–", num(f.requests), num(f.folded), num(f.loads), num(f.sent), num(f.saved)])} />
+    </section>
   );
 }
 
