@@ -56,8 +56,10 @@ func TestClients(t *testing.T) {
 	s := &script{began: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
 	d, err := daemon.New(daemon.Config{
 		Host: h, Token: token, Version: "test",
-		Models:   map[string]daemon.Model{"text": {Model: s.model(false)}, "native": {Model: s.model(true)}},
-		Profiles: map[string]daemon.Profile{"default": {Model: "text", Agent: agent.Defaults()}},
+		Models: map[string]daemon.Model{"text": {Model: s.model(false)}, "native": {Model: s.model(true)}, "own": {Model: passedOn(t)}},
+		Profiles: map[string]daemon.Profile{
+			"default": {Model: "text", Agent: agent.Defaults()}, "text": {Model: "text", Agent: agent.Defaults()}, "native": {Model: "native", Agent: agent.Defaults()},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

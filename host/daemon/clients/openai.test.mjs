@@ -43,7 +43,7 @@ async function gather(stream) {
 test('the models are listed', async () => {
   const ids = [];
   for await (const m of client.models.list()) ids.push(m.id);
-  assert.deepEqual(ids, ['weir', 'native', 'text']);
+  assert.deepEqual(ids, ['weir', 'native', 'text', 'model:native', 'own', 'model:text']);
   assert.equal((await client.models.retrieve('native')).id, 'native');
 });
 
