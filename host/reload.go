@@ -260,3 +260,22 @@ func (h *Host) WaitServers(ctx context.Context) error {
 	}
 	return h.reload(ctx)
 }
+
+// MissingServers returns the names of the MCP servers whose tools are missing, and of those
+// among them that have neither answered nor failed yet.
+func (h *Host) MissingServers() (missing, starting []string) {
+	infos := h.Plugins()
+	for _, server := range h.servers.Servers() {
+		name := server.Settings.Name
+		if slices.ContainsFunc(infos, func(p plugin.Info) bool {
+			return p.Kind == plugin.KindServer && p.Name == name && p.State != plugin.Pending
+		}) {
+			continue
+		}
+		missing = append(missing, name)
+		if !server.Failed() {
+			starting = append(starting, name)
+		}
+	}
+	return missing, starting
+}

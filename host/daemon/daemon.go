@@ -48,6 +48,7 @@ type Daemon struct {
 	cfg       Config
 	log       hclog.Logger
 	now       func() time.Time
+	began     time.Time
 	current   *setup.Current
 	admission *turns.Admission
 	turns     *turns.Service
@@ -80,6 +81,7 @@ func New(cfg Config) (*Daemon, error) {
 	if d.now == nil {
 		d.now = time.Now
 	}
+	d.began = d.now()
 	d.cfg.Principal = cmp.Or(d.cfg.Principal, setup.DefaultOperator)
 	cfg.ResumeGrace = cmp.Or(cfg.ResumeGrace, resume.DefaultGrace)
 	var err error
@@ -259,7 +261,7 @@ func (d *Daemon) routes() []openapi.Route {
 	h := d.cfg.Host
 	clock := func() time.Time { return d.now() }
 	return slices.Concat(
-		(&system{h, d.store, d.current, d.admission, d.metrics, d.calls, clock, d.routes}).routes(),
+		(&system{h, d.store, d.current, d.admission, d.metrics, d.calls, clock, d.began, d.routes}).routes(),
 		(&settings.Settings{Setup: d.current, Admission: d.admission, Editor: d.cfg.Edit, Version: d.cfg.Version, Log: d.log}).Routes(),
 		d.chat.routes(),
 		(&conversations{d.store, h, d.admission, d.log}).routes(),

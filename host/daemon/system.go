@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host"
@@ -30,6 +31,7 @@ type system struct {
 	metrics   *telemetry.Metrics
 	calls     *usage.CallLog
 	now       func() time.Time
+	began     time.Time // of the daemon
 	all       func() []openapi.Route
 }
 
@@ -86,17 +88,23 @@ type Health struct {
 	Status string `json:"status"`
 }
 
-// Readiness says that a question can be asked, and how many tools there are.
+// Readiness says that a question can be asked, how many tools there are, and the names of the
+// other MCP servers whose tools are missing, because they do not answer.
 type Readiness struct {
-	Status string `json:"status"`
-	Tools  int    `json:"tools"`
+	Status  string   `json:"status"`
+	Tools   int      `json:"tools"`
+	Missing []string `json:"missing,omitempty"`
 }
 
 // readyTime is how long the database may take to answer.
 const readyTime = 2 * time.Second
 
+// firstLists is how long after its start a daemon is not ready as long as other MCP servers
+// have not said for the first time which tools they have.
+const firstLists = 10 * time.Second
+
 // readyz says whether a question can be asked: the daemon is not draining, at least one
-// model is there, and the database answers.
+// model is there, the database answers, and other servers' tools are in or late.
 func (s *system) readyz(w http.ResponseWriter, r *http.Request) error {
 	if s.admission.Closed() {
 		return api.Problemf(http.StatusServiceUnavailable, api.CodeDraining, "", "the daemon is shutting down")
@@ -106,7 +114,11 @@ func (s *system) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.store.Ping(ctx); err != nil {
 		return archive.ErrUnreachable
 	}
-	return httpjson.Answer(w, Readiness{"ready", len(s.host.Tools())})
+	missing, starting := s.host.MissingServers()
+	if len(starting) > 0 && s.now().Sub(s.began) < firstLists {
+		return api.Problemf(http.StatusServiceUnavailable, "starting", "ask again in a second", "these MCP servers have not said yet which tools they have: %s", strings.Join(starting, ", "))
+	}
+	return httpjson.Answer(w, Readiness{"ready", len(s.host.Tools()), missing})
 }
 
 func (s *system) stats(w http.ResponseWriter, r *http.Request) error {

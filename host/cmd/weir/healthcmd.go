@@ -29,6 +29,9 @@ func healthCmd(c *cli) *cobra.Command {
 			if c.AsJSON(out) {
 				return nil
 			}
+			for _, name := range out.Missing {
+				c.errf("weir: the tools of %s are missing; `weir plugin info %s` says why\n", name, name)
+			}
 			c.outf("%s at %s; tools: %d\n", textOf(out.Status), cl.URL(), out.Tools)
 			return nil
 		},

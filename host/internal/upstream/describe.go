@@ -53,6 +53,9 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 	return info, allowed
 }
 
+// Failed reports whether the server cannot be reached.
+func (s *Server) Failed() bool { return s.Status().State == mcpclient.Down }
+
 // named returns tools with their names, which depend on all of them: one that is not allowed
 // leaves its name to no other.
 func (s *Server) named(all []mcpclient.Tool) []Named {

@@ -1028,6 +1028,7 @@ export interface QuotaState {
 }
 
 export interface Readiness {
+  missing?: string[] | null;
   status: string;
   tools: number;
 }
