@@ -94,7 +94,7 @@ func readMessage(raw json.RawMessage) (message, bool) {
 	if !all.IsObject() {
 		return message{}, false
 	}
-	m := message{raw: raw}
+	m := message{raw: raw, role: all.Get("role").Str}
 	parts := make([]string, 0, 12)
 	all.ForEach(func(name, v gjson.Result) bool {
 		if restless[name.Str] {
@@ -102,22 +102,13 @@ func readMessage(raw json.RawMessage) (message, bool) {
 		}
 		parts = append(parts, name.Str)
 		switch name.Str {
-		case "role":
-			m.role = v.Str
 		case "tool_call_id":
 			m.callID = v.Str
 		case "tool_calls":
 			_ = json.Unmarshal([]byte(v.Raw), &m.calls) // else there are none that can be answered
 		case "content":
-			var texts bool
-			if m.text, texts = textOf(v); texts {
-				parts = append(parts, "text", m.text)
-				return true
-			}
-			v.ForEach(func(_, part gjson.Result) bool {
-				parts = append(parts, canonicalPart(part)...)
-				return true
-			})
+			m.text = textOf(v)
+			parts = append(parts, canonicalContent(v, m.role)...)
 			return true
 		}
 		parts = append(parts, v.Raw)
@@ -130,22 +121,59 @@ func readMessage(raw json.RawMessage) (message, bool) {
 	return m, true
 }
 
-// textOf returns the text of a content, of a string or of parts, and whether it is all.
-func textOf(content gjson.Result) (text string, all bool) {
+// textOf returns the text of a content, of a string or of parts.
+func textOf(content gjson.Result) string {
 	if !content.IsArray() {
-		return content.String(), !content.IsObject()
+		return content.String()
 	}
 	var texts []string
-	all = true
 	content.ForEach(func(_, p gjson.Result) bool {
 		if p.Get("type").Str == "text" {
 			texts = append(texts, p.Get("text").String())
-		} else {
-			all = false
 		}
 		return true
 	})
-	return strings.Join(texts, "\n"), all
+	return strings.Join(texts, "\n")
+}
+
+// canonicalContent returns a content in a form that is the same for a text and a list of it, and
+// in a message of the user with and without the reminders in front, which clients leave out
+// later.
+func canonicalContent(content gjson.Result, role string) (out []string) {
+	add := func(text string) {
+		said := text
+		if role == "user" {
+			said = withoutReminders(text)
+		}
+		if said != "" || text == "" {
+			out = append(out, "text", said)
+		}
+	}
+	if !content.IsArray() {
+		add(content.String())
+		return out
+	}
+	content.ForEach(func(_, p gjson.Result) bool {
+		if p.Get("type").Str == "text" {
+			add(p.Get("text").String())
+		} else {
+			out = append(out, canonicalPart(p)...)
+		}
+		return true
+	})
+	return out
+}
+
+// withoutReminders returns a text without the reminders in front of it.
+func withoutReminders(text string) string {
+	for strings.HasPrefix(text, "<system-reminder>") {
+		_, after, ok := strings.Cut(text, "</system-reminder>")
+		if !ok {
+			break
+		}
+		text = strings.TrimLeft(after, "\n")
+	}
+	return text
 }
 
 // restless are the members that a client changes in messages that it sends again: marks for
