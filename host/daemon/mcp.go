@@ -157,7 +157,7 @@ func (m *mcpClients) listingOf(principal string) mcpserver.Listing {
 // clientOf is what the settings say of the program of a request.
 func (m *mcpClients) clientOf(from mcpserver.Sender) mcpserver.Client {
 	c := m.current.State().Clients.Of(setup.Sender(from))
-	return mcpserver.Client{Listing: mcpserver.Listing(c.Listing), Links: c.Links, Short: c.Structured == setup.StructuredShort}
+	return mcpserver.Client{Listing: mcpserver.Listing(c.Listing), Links: c.Links, Short: c.Structured == setup.StructuredShort, Bare: c.Meta != nil && !*c.Meta}
 }
 
 // pinned reports whether the default profile pins a tool, by the settings in force.

@@ -133,20 +133,33 @@ func (u *user) answer(c Client, r tool.Result) *mcp.CallToolResult {
 	}
 	if r.Err != nil {
 		out.IsError = true
-		out.Meta = mcp.Meta{errorKey: r.Err}
+	}
+	if !c.Bare {
+		out.Meta = metaOf(r)
 	}
 	if r.Ref == nil {
 		return out
 	}
-	if out.Meta == nil {
-		out.Meta = mcp.Meta{}
-	}
-	out.Meta[archiveKey] = r.Ref.UUID
 	if c.Links && r.Shown.Cut() {
 		out.Content = append(out.Content, &mcp.ResourceLink{
 			URI: archiveURI(r.Ref.UUID), Name: r.Tool, MIMEType: textType, Size: new(int64(len(r.Whole()))),
 			Description: fmt.Sprintf(textsIn(u.locale()).whole, r.Tool, r.Shown.TotalChars, r.Shown.TotalLines),
 		})
+	}
+	return out
+}
+
+// metaOf is what a result tells programs; nil: nothing.
+func metaOf(r tool.Result) mcp.Meta {
+	out := mcp.Meta{}
+	if r.Err != nil {
+		out[errorKey] = r.Err
+	}
+	if r.Ref != nil {
+		out[archiveKey] = r.Ref.UUID
+	}
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }

@@ -121,6 +121,21 @@ func TestLongResultIsText(t *testing.T) {
 	})
 }
 
+// Clients that would give a model what is in _meta get nothing there.
+func TestBareResults(t *testing.T) {
+	b := newBench(t, func(_ *host.Config, c *Config) {
+		c.ClientOf = func(Sender) Client { return Client{Bare: true} }
+	})
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		for _, name := range []string{"long", "test_error_handling"} {
+			r := b.call(s, name, `{}`)
+			if r.Meta[archiveKey] != nil || r.Meta[errorKey] != nil || len(r.Content) != 1 {
+				b.Errorf("%s: %v", name, r.Meta)
+			}
+		}
+	})
+}
+
 // For other clients it has a notice and a link; it can be read as a resource, loaded and
 // found.
 func TestLongResult(t *testing.T) {

@@ -21,6 +21,9 @@ type Client struct {
 	// Short says that the program gives a model the structured answer in place of the text: a
 	// long one is shortened.
 	Short bool
+	// Bare says that results have nothing of weir's in _meta, which the program would give to
+	// a model. What is there stands in the text, too.
+	Bare bool
 }
 
 // A Sender is what a request says about the program that sent it; each may be empty.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,6 +32,9 @@ type Client struct {
 	// programs that give it to a model in place of the text. Empty: StructuredShort for
 	// programs that are known to do so.
 	Structured string
+	// Meta says whether results over MCP have members of weir's in _meta; nil: yes, but for
+	// programs that are known to give them to a model.
+	Meta *bool
 }
 
 // The values of Client.Structured.
@@ -65,8 +69,11 @@ func (c Clients) Of(from Sender) Client {
 		if !ok {
 			out = Client{Keep: true}
 		}
-		if out.Structured == "" && showsStructured(name) {
+		if out.Structured == "" && (strings.HasPrefix(name, "mastra") || slices.Contains(showStructured, name)) {
 			out.Structured = StructuredShort
+		}
+		if out.Meta == nil && name == langChain {
+			out.Meta = new(false)
 		}
 		out.Name = name
 		return out
@@ -74,13 +81,29 @@ func (c Clients) Of(from Sender) Client {
 	return Client{Keep: true}
 }
 
-// showsStructured reports whether a program is known to give a model the structured answer
-// of a tool in place of the text.
-func showsStructured(name string) bool { return strings.HasPrefix(name, "mastra") }
+// langChain is the name of LangChain's adapters: where a result has _meta or a structured answer,
+// they give a model JSON that holds both and the text.
+const langChain = "langchain"
 
-// firstWord returns a text up to its first "/" or space, in lower case.
+// showStructured are programs that give a model structured answers in place of texts, or may do
+// so: LangChain, @openai/agents, and Mastra, which calls itself what its user calls the server.
+var showStructured = []string{langChain, openAIAgents, "weir"}
+
+// openAIAgents is the name here of @openai/agents, which calls itself "streamable-http: URL".
+const openAIAgents = "openai-agents"
+
+// firstWord returns a text up to its first "/" or space, in lower case. Of the name of a
+// package with a scope, "@scope/package", it is "scope-package".
 func firstWord(text string) string {
 	text = strings.TrimSpace(text)
+	for _, kind := range []string{"streamable-http: ", "sse: ", "stdio: "} {
+		if strings.HasPrefix(text, kind) {
+			return openAIAgents
+		}
+	}
+	if scope, name, ok := strings.Cut(text, "/"); ok && strings.HasPrefix(scope, "@") {
+		text = scope[1:] + "-" + name
+	}
 	if i := strings.IndexAny(text, "/ \t"); i >= 0 {
 		text = text[:i]
 	}
@@ -92,6 +115,7 @@ func firstWord(text string) string {
 func programOf(word string) string {
 	for _, p := range [][2]string{
 		{"claude-cli", "claude"}, {"claude-code", "claude"},
+		{"langchain-", langChain},
 		{"codex_", "codex"}, {"codex-", "codex"},
 		{"geminicli", "gemini"}, {"gemini-cli", "gemini"},
 		{"qwencode", "qwen"}, {"qwen-code", "qwen"}, {"qwen-cli", "qwen"},

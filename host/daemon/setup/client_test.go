@@ -33,11 +33,21 @@ func TestClientOfARequest(t *testing.T) {
 		{Sender{Agent: "GeminiCLI/0.61.0/gemini-3.8-flash (linux; x64)"}, Client{Name: "gemini", Keep: true, Fold: false, WeirTools: false}},
 		{Sender{Agent: strings.Repeat("a", 65) + "/1"}, Client{Name: "", Keep: true, Fold: false, WeirTools: false}},
 		{Sender{Info: "mastra"}, Client{Name: "mastra", Keep: true, Structured: StructuredShort}},
+		{Sender{Info: "streamable-http: http://127.0.0.1:8420/mcp", Agent: "node"}, Client{Name: "openai-agents", Keep: true, Structured: StructuredShort}},
+		{Sender{Info: "weir", Agent: "node"}, Client{Name: "weir", Keep: true, Structured: StructuredShort}},
+		{Sender{Info: "@some/thing", Agent: "node"}, Client{Name: "some-thing", Keep: true}},
 		{Sender{}, Client{Name: "", Keep: true, Fold: false, WeirTools: false}},
 	} {
 		if got := c.Of(row.from); got != row.want {
 			t.Errorf("%+v: %+v, want %+v", row.from, got, row.want)
 		}
+	}
+	if got := c.Of(Sender{Info: "@langchain/mcp-adapters", Agent: "node"}); got.Name != "langchain" || got.Structured != StructuredShort || got.Meta == nil || *got.Meta {
+		t.Errorf("LangChain: %+v", got)
+	}
+	c["langchain"] = Client{Structured: StructuredWhole, Meta: new(true)}
+	if got := c.Of(Sender{Info: "@langchain/mcp-adapters"}); got.Structured != StructuredWhole || !*got.Meta {
+		t.Errorf("settings for LangChain: %+v", got)
 	}
 	c["qwencode"] = Client{Fold: true}
 	if got := c.Of(Sender{Agent: "QwenCode/0.24.4"}); got != (Client{Name: "qwencode", Keep: false, Fold: true, WeirTools: false}) {

@@ -19,6 +19,7 @@ type ClientSettings struct {
 	Tools         string `toml:"tools" json:"tools,omitempty"`
 	ResourceLinks bool   `toml:"resource_links" json:"resource_links,omitempty"`
 	Structured    string `toml:"structured" json:"structured,omitempty"`
+	ResultMeta    *bool  `toml:"result_meta" json:"result_meta,omitempty"`
 }
 
 // keeps reports whether messages are stored.
@@ -54,7 +55,7 @@ func (s Settings) lintClients() (out []Fault) {
 func (s Settings) DaemonClients() map[string]daemon.Client {
 	out := map[string]daemon.Client{}
 	for name, c := range s.Clients {
-		out[name] = daemon.Client{Name: name, Keep: c.keeps(), Fold: c.Fold && c.keeps(), WeirTools: c.WeirTools, Listing: c.Tools, Links: c.ResourceLinks, Structured: c.Structured}
+		out[name] = daemon.Client{Name: name, Keep: c.keeps(), Fold: c.Fold && c.keeps(), WeirTools: c.WeirTools, Listing: c.Tools, Links: c.ResourceLinks, Structured: c.Structured, Meta: c.ResultMeta}
 	}
 	return out
 }

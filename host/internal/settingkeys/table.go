@@ -134,6 +134,7 @@ func rows() []row {
 		{"clients.*.tools", "", tool.Textf("which tools the list of this MCP client has; left out: as its user's settings say")},
 		{"clients.*.resource_links", "", tool.Textf("whether this MCP client gets a link to the whole beside a cut result")},
 		{"clients.*.structured", "", tool.Textf("whether this MCP client gets a long structured answer whole or short")},
+		{"clients.*.result_meta", "", tool.Textf("whether this MCP client gets the id of the whole and the code of a failure in _meta")},
 		{"clients.*.weir_tools", "", tool.Textf("whether the model gets weir's tools beside this client's own")},
 		{"users.*.profiles", "", tool.Textf("only these profiles; left out: all")},
 		{"users.*.models", "", tool.Textf("only these models; left out: all")},
