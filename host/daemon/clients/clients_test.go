@@ -17,12 +17,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/model/demo"
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
@@ -37,35 +39,9 @@ const token = "clients-token"
 func TestClients(t *testing.T) {
 	plugins := guesttest.Shipped(t, "calculator", "long_text")
 	everything(t, plugins)
-	h, err := host.Open(t.Context(), host.Config{
-		Settings: host.Settings{
-			Folders: []plugin.Folder{{Path: plugins, Trust: "granted"}},
-			Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
-		},
-		CacheDir: guesttest.Cache(t),
-		Version:  "0.1.0",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	s := &script{began: make(chan struct{}, 16), ended: make(chan struct{}, 16)}
-	d, err := daemon.New(daemon.Config{
-		Host: h, Token: token, Version: "test",
-		Models: map[string]daemon.Model{"text": {Model: s.model(false)}, "native": {Model: s.model(true)}, "own": {Model: passedOn(t)}},
-		Profiles: map[string]daemon.Profile{
-			"default": {Model: "text", Agent: agent.Defaults()}, "text": {Model: "text", Agent: agent.Defaults()}, "native": {Model: "native", Agent: agent.Defaults()},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(d.Handler())
-	defer srv.Close()
+	scripted := serve(t, plugins, map[string]daemon.Model{"text": {Model: s.model(false)}, "native": {Model: s.model(true)}, "own": {Model: passedOn(t)}}, "text", "native")
+	simulated := serve(t, plugins, map[string]daemon.Model{"demo": {Model: demo.New()}}, "demo")
 	// It answers when a model that speaks for ever has begun, or was stopped.
 	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -83,7 +59,7 @@ func TestClients(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // it ends what hangs, on a busy machine too
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node(), append([]string{"--test", "--test-reporter=spec", "--test-timeout=120000", "--test-concurrency=1"}, files...)...)
-	cmd.Env = append(os.Environ(), "WEIR_URL="+srv.URL, "WEIR_TOKEN="+token, "WEIR_CONTROL="+control.URL)
+	cmd.Env = append(os.Environ(), "WEIR_URL="+scripted, "WEIR_DEMO="+simulated, "WEIR_TOKEN="+token, "WEIR_CONTROL="+control.URL, "MASTRA_TELEMETRY_DISABLED=1")
 	cmd.Env = append(cmd.Env, stdio(t, plugins)...)
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
@@ -93,6 +69,39 @@ func TestClients(t *testing.T) {
 	if err != nil {
 		t.Errorf("the clients: %v", err)
 	}
+}
+
+// serve starts a daemon over the plugins and returns its address. weir's loop asks the first of
+// the named models by default, and each of them for a profile of its name: a request for a
+// model that is not named is passed through.
+func serve(t *testing.T, plugins string, models map[string]daemon.Model, names ...string) string {
+	h, err := host.Open(t.Context(), host.Config{
+		Settings: host.Settings{
+			Folders: []plugin.Folder{{Path: plugins, Trust: "granted"}},
+			Archive: archive.Config{Path: filepath.Join(t.TempDir(), "archive.db")},
+		},
+		CacheDir: guesttest.Cache(t),
+		Version:  "0.1.0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	profiles := map[string]daemon.Profile{"default": {Model: names[0], Agent: agent.Defaults()}}
+	for _, name := range names {
+		profiles[name] = daemon.Profile{Model: name, Agent: agent.Defaults()}
+	}
+	d, err := daemon.New(daemon.Config{Host: h, Token: token, Version: "test", Models: models, Profiles: profiles})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(d.Handler())
+	t.Cleanup(srv.Close)
+	return srv.URL
 }
 
 // everything puts the guest into a folder of plugins that has a tool for each
@@ -151,6 +160,11 @@ var cities = regexp.MustCompile(`weather in (\w+)(?: and (\w+))?`)
 func (s *script) reply(r agent.Request, native bool) replay.Reply {
 	last := r.Messages[len(r.Messages)-1]
 	switch text := last.Text; {
+	case strings.Contains(question(r.Messages), "look up a person"):
+		if last.Role != "tool" && !strings.Contains(text, "<tool_result") {
+			return call("Let me look it up.", native, tool.Call{ID: "c", Tool: "calculator", Args: json.RawMessage(`{"expression":"6*6"}`)})
+		}
+		return replay.Text(`{"name":"Ada","age":36}`)
 	case last.Role == "tool" || strings.Contains(text, "<tool_result"):
 		return replay.Reply{Text: "The tools say: " + results(r.Messages), Chunk: 5, Usage: &agent.Usage{Prompt: 20, Completion: 5}}
 	case strings.Contains(text, "weather in"):
@@ -163,6 +177,8 @@ func (s *script) reply(r agent.Request, native bool) replay.Reply {
 		return call("I shall look. ", native, calls...)
 	case strings.Contains(text, "calculate"):
 		return call("", native, tool.Call{ID: "c", Tool: "calculator", Args: json.RawMessage(`{"expression":"6*7"}`)})
+	case strings.Contains(text, "a long text"):
+		return call("", native, tool.Call{ID: "l", Tool: "long_text", Args: json.RawMessage(`{}`)})
 	case strings.Contains(text, "a person"):
 		return replay.Text(`{"name":"Ada","age":36}`)
 	case strings.Contains(text, "busy") && s.busy.Add(1)%2 == 1:
@@ -179,6 +195,16 @@ func (s *script) reply(r agent.Request, native bool) replay.Reply {
 		return replay.Text(fmt.Sprintf("You have asked %d times.", n))
 	}
 	return replay.Reply{Text: "Hello from the far side of the weir.", Chunk: 6, Usage: &agent.Usage{Prompt: 10, Completion: 9}}
+}
+
+// question is the user's last message that brings no results.
+func question(ms []agent.ChatMessage) string {
+	for _, m := range slices.Backward(ms) {
+		if m.Role == "user" && !strings.Contains(m.Text, "<tool_result") {
+			return m.Text
+		}
+	}
+	return ""
 }
 
 // call calls in the way of the mode.
