@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/declared"
 	"github.com/weirhost/weir/host/internal/term"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -49,7 +51,7 @@ func configCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			faults, doubts := slices.Concat(l.Faults, declared.CheckManifests(cmd.Context(), l.Settings, version())), l.Settings.Lint()
+			faults, doubts := slices.Concat(l.Faults, declared.CheckManifests(cmd.Context(), l.Settings, version())), slices.Concat(l.Settings.Lint(), c.unknownNames(cmd.Context(), p, l.Settings))
 			if c.JSON {
 				if faults == nil {
 					faults = []config.Fault{}
@@ -72,6 +74,21 @@ func configCmd(c *cli) *cobra.Command {
 		},
 	})
 	return cmd
+}
+
+// unknownNames returns the names in the settings that the running daemon has no tool for; none
+// if no daemon runs with this configuration.
+func (c *cli) unknownNames(ctx context.Context, p config.Paths, s config.Settings) []config.Fault {
+	d := c.running(ctx, p)
+	if d == nil {
+		return nil
+	}
+	defer d.Close()
+	var out struct{ Plugins []plugin.Info }
+	if d.at.Config != p.Config || d.Get(ctx, "/api/plugins", &out) != nil {
+		return nil
+	}
+	return config.UnknownNames(s, out.Plugins)
 }
 
 // trustCmd lets the servers of this folder's configuration be started.

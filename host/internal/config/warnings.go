@@ -55,18 +55,52 @@ type known struct {
 // no faults: a plugin may come later, and the tools of another server are known only
 // when it has answered.
 func unknownNames(s Settings, h *host.Host) []Fault {
-	k := known{settings: s, tools: []string{tool.DescribeTool, tool.FindTools, tool.CallTool}, specs: map[string]tool.Spec{}, oldName: h.OldName}
+	k := knownOf(s, h.Plugins())
+	k.oldName = h.OldName
 	for _, t := range h.Tools() {
 		k.tools = append(k.tools, t.Spec.Name)
 		k.specs[t.Spec.Name] = t.Spec
 	}
-	for _, p := range h.Plugins() {
+	return k.unknown()
+}
+
+// UnknownNames returns the names in the settings that none of the plugins has. Names of servers
+// whose tools are not known are not among them.
+func UnknownNames(s Settings, plugins []plugin.Info) []Fault {
+	k := knownOf(s, plugins)
+	k.tools = append(k.tools, tool.LoadHistory, tool.SearchHistory, tool.RunScript)
+	olds := map[string]int{}
+	for _, name := range k.tools {
+		olds[toolname.Old(name)]++
+	}
+	k.oldName = func(name string) string {
+		if old := toolname.Old(name); olds[old] == 1 {
+			return old
+		}
+		return ""
+	}
+	return k.unknown()
+}
+
+// knownOf returns the names that plugins declare.
+func knownOf(s Settings, plugins []plugin.Info) known {
+	k := known{settings: s, tools: []string{tool.DescribeTool, tool.FindTools, tool.CallTool}, specs: map[string]tool.Spec{}}
+	for _, p := range plugins {
 		if p.Kind == plugin.KindServer && p.State == plugin.Ready {
 			k.answered = append(k.answered, p.Name)
 		}
 		k.tools = append(append(k.tools, p.Tools...), p.Disabled...)
 		k.plugins = append(k.plugins, p.Name)
 	}
+	for name := range s.Scripts.Tools {
+		k.tools = append(k.tools, name)
+	}
+	return k
+}
+
+// unknown returns the names in the settings that are not known.
+func (k known) unknown() []Fault {
+	s := k.settings
 	slices.Sort(k.tools)
 	k.tools = slices.Compact(k.tools)
 	out := k.profile(s.Agent, "agent")

@@ -212,6 +212,9 @@ func (e *exam) plugins(ctx context.Context) {
 			e.addFix(area, Fail, p.Fix, "%s is %s: %s", p.Name, p.State, p.Why)
 		}
 	}
+	for _, f := range config.UnknownNames(e.settings, list) {
+		e.add("config", Warn, "", "%v", f.Text())
+	}
 	e.add(area, OK, "", "%d of %d ready; tools: %d", ready, len(list), tools)
 }
 
