@@ -7,6 +7,7 @@ package mcpbridge
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,7 @@ type bridge struct {
 	failure error           // of reading from the client or writing to it
 	hello   [][]byte        // the messages that begin a session
 	open    map[string]bool // ids of requests; false: answered by an earlier peer
+	lines   []byte          // that are not written to out yet
 	skip    string          // id of an answer that the client has received already
 	hold    bool            // the peer is left: requests are kept for the next one
 	kept    [][]byte
@@ -329,6 +331,7 @@ func (b *bridge) detach() (over bool) {
 			b.write([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":"weir was stopped while it answered; ask again"}}` + "\n"))
 		}
 	}
+	b.flush()
 	clear(b.open)
 	return b.ended && len(b.kept) == 0
 }
@@ -345,18 +348,26 @@ func (b *bridge) answers(r *bufio.Reader) {
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil { // a line without a line break is incomplete
+			b.mu.Lock()
+			b.flush()
+			b.mu.Unlock()
 			return
 		}
-		b.deliver(line)
+		ready, _ := r.Peek(r.Buffered())
+		b.deliver(line, bytes.IndexByte(ready, '\n') >= 0)
 	}
 }
 
-// deliver writes an answer unless the client has received it already.
-func (b *bridge) deliver(line []byte) {
+// deliver writes an answer unless the client has received it already. more says that another
+// one follows at once: they are written together.
+func (b *bridge) deliver(line []byte, more bool) {
 	var e envelope
 	known := json.Unmarshal(line, &e) == nil && e.Method == "" && len(e.ID) > 0
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !more {
+		defer b.flush()
+	}
 	if known {
 		id := string(e.ID)
 		waits, asked := b.open[id]
@@ -376,12 +387,26 @@ func (b *bridge) deliver(line []byte) {
 	b.write(line)
 }
 
-// write writes to the client. b.mu is held.
+// maxLines bounds the lines that are written together, in bytes.
+const maxLines = 64 << 10
+
+// write writes a line to the client, with the next flush. b.mu is held.
 func (b *bridge) write(line []byte) {
-	if b.failure != nil {
+	if b.lines = append(b.lines, line...); len(b.lines) > maxLines {
+		b.flush()
+	}
+}
+
+// flush writes the lines that write has collected. b.mu is held.
+func (b *bridge) flush() {
+	lines := b.lines
+	if b.lines = lines[:0]; cap(lines) > 2*maxLines {
+		b.lines = nil
+	}
+	if b.failure != nil || len(lines) == 0 {
 		return
 	}
-	if _, err := b.out.Write(line); err != nil {
+	if _, err := b.out.Write(lines); err != nil {
 		b.failure = err
 		b.wake()
 	}
