@@ -208,6 +208,7 @@ func (d *Daemon) Drain(ctx context.Context) error {
 			}
 		}()
 	}
+	d.mcp.server.Leave()
 	d.admission.Close()
 	d.approvals.Close()
 	d.resumable.Stop(false)

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/mcpserver"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/sdk/tool"
@@ -203,7 +204,7 @@ func TestMCPListenerEndsWithItsToken(t *testing.T) {
 	}
 }
 
-// A connection can be turned into a stream, and ends with the daemon.
+// A connection can be turned into a stream, and ends with the daemon, which says so before.
 func TestMCPStream(t *testing.T) {
 	s := newServer(t, replay.New())
 	if a := s.get("/api/mcp"); a.status != http.StatusUpgradeRequired {
@@ -213,8 +214,10 @@ func TestMCPStream(t *testing.T) {
 	if err := s.daemon.Drain(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := in.ReadString('\n'); err == nil {
-		t.Errorf("the stream goes on: %s", line)
+	for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') {
+		if !strings.Contains(line, mcpserver.Leaving) {
+			t.Errorf("the stream goes on: %s", line)
+		}
 	}
 }
 

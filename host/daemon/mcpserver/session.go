@@ -20,6 +20,7 @@ type session struct {
 	cancel context.CancelFunc
 	inside *cancelscope.Group // its calls without the SDK, which end with it
 	began  time.Time
+	line   func([]byte) // writes a message to the other end of a stream; nil: it is no stream
 
 	mu      sync.Mutex
 	open    bool // it has been answered, and may call

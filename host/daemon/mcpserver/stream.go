@@ -53,6 +53,7 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 		return err
 	}
 	st.session = s.newSession(u, sdk)
+	st.session.line = st.out.line
 	if !s.joined(st.session) {
 		stop()
 	}
@@ -73,6 +74,20 @@ func (s *Server) ServeStream(ctx context.Context, principal string, in io.Reader
 		}
 	}
 	return st.out.first(err)
+}
+
+// Leaving is the method of the notification by which `weir mcp` learns that the server is about
+// to end: it keeps new requests for the next one.
+const Leaving = "notifications/weir/leaving"
+
+// Leave notifies the other ends of all streams that the server is about to end.
+func (s *Server) Leave() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.streams))
+	s.mu.Unlock()
+	for _, x := range all {
+		go x.line([]byte(`{"jsonrpc":"2.0","method":"` + Leaving + `"}`)) // it waits for who does not read
+	}
 }
 
 // joined adds the session of a stream; false: the Server is closed.

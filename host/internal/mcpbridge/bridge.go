@@ -217,8 +217,8 @@ func (b *bridge) run(ctx context.Context, p *Peer) (over bool, err error) {
 		changed, ended, failed := b.changed, b.ended, b.failure
 		left := b.hold && !b.waits()
 		b.mu.Unlock()
-		if left && !ended {
-			p.Close() // ends the answers
+		if left && !ended && p.Leave != nil {
+			p.Close() // ends the answers; a daemon that leaves ends them itself
 		}
 		if ended && !half {
 			half = true
@@ -358,13 +358,22 @@ func (b *bridge) answers(r *bufio.Reader) {
 	}
 }
 
+// leaving is the method by which a daemon says that it is about to end. It is no part of the
+// protocol, and the client does not see it.
+const leaving = "notifications/weir/leaving"
+
 // deliver writes an answer unless the client has received it already. more says that another
 // one follows at once: they are written together.
 func (b *bridge) deliver(line []byte, more bool) {
 	var e envelope
-	known := json.Unmarshal(line, &e) == nil && e.Method == "" && len(e.ID) > 0
+	read := json.Unmarshal(line, &e) == nil
+	known := read && e.Method == "" && len(e.ID) > 0
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if read && e.Method == leaving {
+		b.hold = true
+		return
+	}
 	if !more {
 		defer b.flush()
 	}

@@ -228,3 +228,47 @@ func TestBridgeLeaves(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A daemon that is about to end gets no more requests: the next one gets them.
+func TestBridgeOfADaemonThatLeaves(t *testing.T) {
+	clientIn, toBridge := io.Pipe()
+	fromBridge, clientOut := io.Pipe()
+	client := bufio.NewReader(fromBridge)
+	first, one := newFakeDaemon(t)
+	second, two := newFakeDaemon(t)
+	peers := []*Peer{one, two}
+	connect := func(context.Context) (*Peer, error) {
+		p := peers[0]
+		peers = peers[1:]
+		return p, nil
+	}
+	b := newBridge(clientIn, clientOut)
+	ended := make(chan error, 1)
+	go func() { ended <- b.serve(t.Context(), connect, func() {}) }()
+	says := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(toBridge, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`)
+	first.reads(`"id":1`)
+	first.writes(`{"jsonrpc":"2.0","method":"notifications/weir/leaving"}`)
+	testtime.Until(t, "the daemon is being left", b.leaving)
+	says(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
+	first.writes(`{"jsonrpc":"2.0","id":1,"result":{"first":true}}`)
+	if line, err := client.ReadString('\n'); err != nil || !strings.Contains(line, `"first"`) {
+		t.Fatalf("heard %q, %v", line, err)
+	}
+	first.out.Close()
+	second.reads(`"id":2`)
+	toBridge.Close()
+	second.writes(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	if line, err := client.ReadString('\n'); err != nil || !strings.Contains(line, `"id":2,"result"`) {
+		t.Fatalf("heard %q, %v", line, err)
+	}
+	second.out.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
