@@ -114,7 +114,7 @@ func (m *mcpClients) connected(w http.ResponseWriter, _ *http.Request) error {
 func (m *mcpClients) serve(h *host.Host, scripts *offer.Tools, version string, now func() time.Time) {
 	m.server = mcpserver.New(mcpserver.Config{
 		Host: h, Scripts: scripts, Version: version, Logger: m.log.Named("mcp"), Locale: m.config.Locale, Allow: m.config.Tools, Deny: m.config.Deny,
-		Listing: m.config.Listing, ListingOf: m.listingOf, ClientOf: m.clientOf, StructuredBytes: m.config.StructuredBytes, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Searched: func(n int) { m.metrics.Searched("client", n) },
+		Listing: m.config.Listing, ListingOf: m.listingOf, ClientOf: m.clientOf, StructuredBytes: m.config.StructuredBytes, Pinned: m.pinned, ToolsChars: m.config.ToolsChars, Structured: m.metrics.Structured, Searched: func(n int) { m.metrics.Searched("client", n) },
 		MaxSessions: m.config.MaxSessions, MaxUserSessions: m.config.MaxUserSessions, Idle: m.config.Idle, TaskAfter: m.config.TaskAfter,
 		Begin: m.admit, Sees: m.seesTool, LocaleOf: m.localeOf, Trace: m.startCall, TraceInner: m.startInner, Called: m.called, Card: card, Now: now, NewID: m.sessions.newID,
 	})

@@ -81,6 +81,9 @@ type Config struct {
 	// Called receives every call that has a result, from the goroutine that made
 	// it. If nil, calls are not reported.
 	Called func(Call)
+	// Structured receives the bytes of each structured answer that a client gets, whole or
+	// short, or that is refused because it is too long. It may be nil.
+	Structured func(outcome string, bytes int)
 	// Searched receives how many tools a search has found. It may be nil.
 	Searched func(found int)
 	// Card puts a request into the words that a person decides by; nil: the

@@ -112,13 +112,23 @@ func (u *user) structured(c Client, r tool.Result) (value any, tooLong bool) {
 		return nil, false
 	case c.Short && r.Ref != nil && utf8.RuneCount(r.Structured) > p.most:
 		if short := shortened(p, r); short != nil {
+			u.s.counted("short", len(short))
 			return short, false
 		}
 	}
 	if n > u.s.cfg.StructuredBytes {
+		u.s.counted("refused", n)
 		return nil, promised
 	}
+	u.s.counted("whole", n)
 	return r.Structured, false
+}
+
+// counted counts the bytes of a structured answer.
+func (s *Server) counted(outcome string, bytes int) {
+	if f := s.cfg.Structured; f != nil {
+		f(outcome, bytes)
+	}
 }
 
 // shortened returns a structured answer as short as the tool's limit, with what is left out

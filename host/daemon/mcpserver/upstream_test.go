@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -179,7 +180,20 @@ func TestStructuredAnswersAreShortened(t *testing.T) {
 // An answer over the bound fails where a client has been promised one, with the id of the
 // whole beside the text.
 func TestStructuredAnswerOverTheBound(t *testing.T) {
-	b := newUpstreamBench(t, func(c *Config) { c.StructuredBytes = 10_000 })
+	var refused atomic.Int32
+	b := newUpstreamBench(t, func(c *Config) {
+		c.StructuredBytes = 10_000
+		c.Structured = func(outcome string, bytes int) {
+			if outcome == "refused" && bytes > 20_000 {
+				refused.Add(1)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		if refused.Load() != int32(len(ways)) {
+			t.Errorf("%d refused answers are counted", refused.Load())
+		}
+	})
 	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
 		r := b.call(s, "up__long_weather", `{}`)
 		id, _ := r.Meta[archiveKey].(string)

@@ -42,7 +42,7 @@ type Metrics struct {
 	calls, malformed, cuts, switches, turns                  *prometheus.CounterVec
 	produced, shown, saved, archived                         *prometheus.CounterVec
 	tokens, cacheTokens, costs, modelErrors, asks, approvals *prometheus.CounterVec
-	searches                                                 *prometheus.CounterVec
+	searches, structured                                     *prometheus.CounterVec
 	folds, faults, refaults                                  prometheus.Counter
 	foundRanks                                               prometheus.Histogram
 	callSeconds, instanceSeconds, modelSeconds, turnSeconds  *prometheus.HistogramVec
@@ -79,14 +79,15 @@ func NewMetrics(cfg MetricsConfig) *Metrics {
 	}
 	m := &Metrics{
 		known: cfg.Known, registry: reg, tools: map[string]*toolSeries{}, others: toolSeries{label: other, calls: map[callKind]prometheus.Counter{}},
-		calls:     counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
-		malformed: counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
-		produced:  counters("produced_characters_total", "Characters that tools produced.", "tool"),
-		shown:     counters("shown_characters_total", "Characters of results that models were shown, notices not counted.", "tool"),
-		saved:     counters("saved_characters_total", "Characters of results that models were not shown: produced less shown.", "tool"),
-		archived:  counters("archived_characters_total", "Characters of results that are kept whole in the archive.", "tool"),
-		cuts:      counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
-		searches:  counters("tool_searches_total", "Searches for tools, by whose words they were (model, question or client) and whether a tool fitted (found or none).", "by", "outcome"),
+		calls:      counters("calls_total", "Calls of tools that models and clients made, by how they were written and what they came to.", "model", "tool", "format", "outcome"),
+		malformed:  counters("malformed_calls_total", "What was meant to be a call and could not be read as one.", "model", "format", "reason"),
+		produced:   counters("produced_characters_total", "Characters that tools produced.", "tool"),
+		shown:      counters("shown_characters_total", "Characters of results that models were shown, notices not counted.", "tool"),
+		saved:      counters("saved_characters_total", "Characters of results that models were not shown: produced less shown.", "tool"),
+		archived:   counters("archived_characters_total", "Characters of results that are kept whole in the archive.", "tool"),
+		cuts:       counters("cut_results_total", "Results that were not shown whole, by the layer whose limit decided.", "tool", "layer"),
+		structured: counters("mcp_structured_bytes_total", "Bytes of structured answers that MCP clients got (whole or short), or that were over the bound (refused).", "outcome"),
+		searches:   counters("tool_searches_total", "Searches for tools, by whose words they were (model, question or client) and whether a tool fitted (found or none).", "by", "outcome"),
 		foundRanks: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "weir", Name: "tool_found_rank",
 			Help: "Tools that were called after a search had found them, by their place in the list of the first search that did.", Buckets: []float64{1, 2, 3, 5, 10, 20}}),
 		switches:    counters("mode_switches_total", "Changes between native and prompt tool calling.", "from", "to"),
@@ -157,6 +158,12 @@ func (m *Metrics) Searched(by string, found int) {
 		outcome = "none"
 	}
 	m.searches.WithLabelValues(by, outcome).Inc()
+}
+
+// Structured counts the bytes of a structured answer to an MCP client: whole, short, or
+// refused because it was too long.
+func (m *Metrics) Structured(outcome string, bytes int) {
+	m.structured.WithLabelValues(outcome).Add(float64(bytes))
 }
 
 // FoundCalled counts a tool that was called after a search had found it at a place of
