@@ -295,7 +295,7 @@ func (r *run) handleError(err error) (phase, error) {
 		return r.accept(r.draft.text), r.ctx.Err()
 	}
 	if p.empty() && r.ctx.Err() == nil {
-		if r.mode == ModeNative && (r.leaveOut(err) || r.dropChoice(err) || r.countNativeFailure(err)) {
+		if r.mode == ModeNative && !r.refusesCallers(err) && (r.leaveOut(err) || r.dropChoice(err) || r.countNativeFailure(err)) {
 			return phaseAsk, nil
 		}
 		if IsModelCode(err, ModelWindow) && r.foldOldest(0, lastResults(r.msgs)) {

@@ -51,6 +51,13 @@ func isAboutSchema(s string) bool {
 	return strings.Contains(s, "schema") && !strings.Contains(s, "response_format") && !strings.Contains(s, "output_config")
 }
 
+// refusesCallers reports whether the provider refuses a tool of the caller's by name. The
+// caller can mend it, and has no use for a turn without its tool.
+func (r *run) refusesCallers(err error) bool {
+	me, ok := errors.AsType[*ModelError](err)
+	return ok && slices.ContainsFunc(r.cfg.Caller, func(s tool.Spec) bool { return slices.Contains(me.Tools, s.Name) })
+}
+
 // leaveOut takes the tools that a provider refuses by name out of the turn. It returns
 // false if there are none, or the turn cannot go on without them.
 func (r *run) leaveOut(err error) bool {
