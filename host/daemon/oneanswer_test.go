@@ -66,6 +66,7 @@ func TestOneAnswerInAFormat(t *testing.T) {
 		{"in a fence, with tools", text("```json\n{\"city\":\"Rome\"}\n```"), true, `{"city":"Rome"}`, `{"city":"Rome"}`, ""},
 		{"wrong once, with tools", text(`{"town":"Rome"}`, `{"city":"Rome"}`), true, `{"city":"Rome"}`, `{"city":"Rome"}`, ""},
 		{"wrong once", text(`Rome.`, `{"city":"Rome"}`), false, `{"city":"Rome"}`, `Rome.`, "format"},
+		{"wrong once by a member too many", text(`{"city":"Rome","x":1}`, `{"city":"Rome"}`), true, `{"city":"Rome"}`, `{"city":"Rome"}`, ""},
 		{"wrong twice, with tools", text(`Rome.`, `Rome!`), true, ``, ``, "format"},
 		{"two objects", text(`{"city":"Rome"} {"city":"Oslo"}`, `{"city":1}`), true, ``, ``, "format"},
 	} {
@@ -94,6 +95,19 @@ func TestOneAnswerInAFormat(t *testing.T) {
 				t.Errorf("streamed %q, error %q: %s", content, code, a.body)
 			}
 		})
+	}
+}
+
+// A schema that does not forbid other members allows them in an answer.
+func TestAnAnswerWithMoreMembers(t *testing.T) {
+	open := strings.Replace(citySchema, `,"additionalProperties":false`, "", 1)
+	a := newServer(t, natively(replay.Text(`{"city":"Rome","country":"Italy"}`))).post("/v1/chat/completions", `{"messages":[{"role":"user","content":"Where?"}],`+open+`}`)
+	if a.status != 200 || !strings.Contains(a.body, "Italy") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a = newServer(t, natively(replay.Text(`{"x":1,"city":"Rome"}`), replay.Text(`{"x":1,"city":"Rome"}`))).post("/v1/chat/completions", `{"messages":[{"role":"user","content":"Where?"}],`+citySchema+`}`)
+	if a.status != 400 || !strings.Contains(a.body, "no member that the schema allows") {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 
@@ -162,5 +176,15 @@ func TestNoHistoryIsLeftOutInSilence(t *testing.T) {
 	a = s.post("/v1/chat/completions", `{"weir_tools":false,"messages":[`+strings.ReplaceAll(history, "Answer", strings.Repeat("A long answer. ", 20))+`]}`)
 	if got := texts(m); a.status != 200 || !strings.Contains(got, "Question 0.") || !strings.Contains(got, "Question 59.") || strings.Contains(got, "Question 3.") || !strings.Contains(got, "left out here") || strings.Contains(got, "search_tool_history") {
 		t.Errorf("a history too long for the window: %d %s", a.status, got)
+	}
+}
+
+// The refusal of a client's own tool is the client's, which can mend it: it gets no answer that
+// was written without the tool.
+func TestARefusedToolOfTheClient(t *testing.T) {
+	m := natively(replay.Reply{Err: &agent.ModelError{Code: agent.ModelBadRequest, Model: "m", Msg: "Invalid schema for function 'get_weather'", Tools: []string{"get_weather"}}}, replay.Text("Fine."))
+	a := newServer(t, m).post("/v1/chat/completions", `{"tools":[`+weatherTool+`],"messages":[{"role":"user","content":"x"}]}`)
+	if a.status != 400 || !strings.Contains(a.body, "Invalid schema for function 'get_weather'") || len(m.Requests()) != 1 {
+		t.Errorf("%d after %d requests: %s", a.status, len(m.Requests()), a.body)
 	}
 }

@@ -32,7 +32,7 @@ func faultOf(f *agent.Format) func(answer string) tool.Text {
 		if rules == nil {
 			return tool.Text{}
 		}
-		if faults := rules.Check(v); len(faults) > 0 {
+		if faults := rules.CheckAnswer(v); len(faults) > 0 {
 			return faults[0]
 		}
 		return tool.Text{}

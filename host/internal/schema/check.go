@@ -25,7 +25,13 @@ const maxLeaves = 64
 
 // Check returns the faults of the arguments, one short sentence each, without an end
 // mark; none if they fit. Numbers in args must have been decoded as json.Number.
-func (s *Schema) Check(args any) (faults []tool.Text) {
+func (s *Schema) Check(args any) (faults []tool.Text) { return s.check(args, false) }
+
+// CheckAnswer is Check for a value that is no argument: it may have members that the schema
+// does not name, unless the schema forbids them.
+func (s *Schema) CheckAnswer(v any) []tool.Text { return s.check(v, true) }
+
+func (s *Schema) check(args any, answer bool) (faults []tool.Text) {
 	defer func() {
 		if recover() != nil { // a panic of the library ends this call alone
 			faults = misfits()
@@ -42,8 +48,8 @@ func (s *Schema) Check(args any) (faults []tool.Text) {
 	if work > maxWork {
 		return []tool.Text{excess}
 	}
-	c := checker{args: args, names: r.names}
-	found := c.undeclared(r.closed)
+	c := checker{args: args, names: r.names, answer: answer}
+	found := c.undeclared(r.closed && !answer)
 	if work > maxDetail {
 		if r.misfit.Validate(args) == nil {
 			found = append(found, misfits()...)
@@ -84,6 +90,8 @@ func distinct(found []tool.Text) []tool.Text {
 type checker struct {
 	args  any
 	names []string // the declared arguments
+	// answer says that args are an answer's members, and no arguments of a tool.
+	answer bool
 }
 
 // undeclared returns a fault for each argument that a closed schema does not declare.
@@ -220,6 +228,9 @@ func name(path []string) tool.Text {
 // all of them.
 func (c checker) unknown(path []string) tool.Text {
 	at := name(path)
+	if c.answer {
+		return tool.Textf("%s is no member that the schema allows", at)
+	}
 	if len(path) > 1 || len(c.names) == 0 {
 		return tool.Textf("%s is not an argument of this tool", at)
 	}
