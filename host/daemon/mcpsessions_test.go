@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/weirhost/weir/agent/model/replay"
 	"github.com/weirhost/weir/host"
+	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/internal/testtime"
 )
 
@@ -157,6 +159,27 @@ func TestStoredMCPSessionsBelongToTheirToken(t *testing.T) {
 	}
 	if got := status(testToken, ids[testToken]); got != 200 {
 		t.Errorf("another session: %d", got)
+	}
+}
+
+// A user's new token opens none of the sessions that the former one began, open or not.
+func TestMCPSessionsEndWithTheirUsersToken(t *testing.T) {
+	s := newServer(t, replay.New())
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
+	id := s.sendMCP("POST", annToken, "", helloMCP).header.Get("Mcp-Session-Id")
+	const ping, other = `{"jsonrpc":"2.0","id":2,"method":"ping"}`, "another token of ann"
+	if r := s.sendMCP("POST", annToken, id, ping); r.status != 200 {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	u := ann(usage.Quota{})
+	u.TokenSHA256 = sha256.Sum256([]byte(other))
+	s.withUsers(map[string]User{"ann": u})
+	if r := s.sendMCP("POST", other, id, ping); r.status != 404 {
+		t.Errorf("with the new token: %d %s", r.status, r.body)
+	}
+	s.withUsers(map[string]User{"ann": ann(usage.Quota{})})
+	if r := s.sendMCP("POST", annToken, id, ping); r.status != 404 {
+		t.Errorf("with the old one, which holds again: %d %s", r.status, r.body)
 	}
 }
 
