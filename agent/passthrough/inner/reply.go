@@ -34,7 +34,6 @@ type Reply struct {
 type call struct {
 	name   string
 	hidden bool
-	open   bool              // more may come
 	index  int               // the client's
 	pieces []json.RawMessage // held back
 	begun  bool              // index is valid
@@ -185,9 +184,8 @@ func (r *Reply) piece(c chunk, raw json.RawMessage) (out []passthrough.Chunk) {
 		at--
 	}
 	if at < 0 || at >= len(r.calls) {
-		out = r.release(c)
 		at = len(r.calls)
-		r.calls = append(r.calls, &call{open: true})
+		r.calls = append(r.calls, &call{})
 	}
 	to := r.calls[at]
 	if to.name == "" {
@@ -237,14 +235,10 @@ func (r *Reply) give(c chunk, to *call, raw json.RawMessage) passthrough.Chunk {
 	return c.with(delta.With("tool_calls", joined([]json.RawMessage{raw})), false)
 }
 
-// release returns the calls that were held back and are complete, but those that must not be
-// handed over.
+// release returns the calls that were held back, but those that must not be handed over. It is
+// for the end of the reply: some servers send the pieces of several calls by turns.
 func (r *Reply) release(c chunk) (out []passthrough.Chunk) {
 	for i, to := range r.calls {
-		if !to.open {
-			continue
-		}
-		to.open = false
 		if to.hidden || len(to.pieces) == 0 {
 			continue
 		}

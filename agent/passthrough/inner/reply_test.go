@@ -128,6 +128,27 @@ func TestAPlaceholderInArguments(t *testing.T) {
 	}
 }
 
+// Some servers send the pieces of several calls by turns: none is lost, and the guard reads them all.
+func TestPiecesOfCallsByTurns(t *testing.T) {
+	for _, guarded := range []bool{false, true} {
+		live, rest, hidden, r := run(splitter(guarded), delta(piece(0, "c1", "bash", `{"a"`), ""), delta(piece(1, "c2", "read", `{"b"`), ""),
+			delta(piece(0, "", "", `:1}`), ""), delta(piece(1, "", "", `:2}`), ""), delta(`{}`, "tool_calls"))
+		var got passthrough.Answer
+		for line := range strings.Lines(live + rest) {
+			got.Add([]byte(line))
+		}
+		want := r.Given(hidden)
+		if len(hidden) > 0 || len(want) != 2 || len(got.Calls()) != 2 || got.Calls()[0] != want[0] || got.Calls()[1] != want[1] {
+			t.Errorf("guarded %v: the client got %+v of %+v", guarded, got.Calls(), want)
+		}
+	}
+	_, _, hidden, _ := run(splitter(true), delta(piece(0, "c1", "bash", `{"a":"`), ""), delta(piece(1, "c2", "read", `{}`), ""),
+		delta(piece(0, "", "", `📎 [Tool result archived: `+ownID+`]"}`), ""), delta(`{}`, "tool_calls"))
+	if len(hidden) != 1 || hidden[0].Call.ID != "c1" {
+		t.Errorf("hidden %+v", hidden)
+	}
+}
+
 // The same for an answer in one piece.
 func TestAWholeAnswer(t *testing.T) {
 	whole := func(message string) passthrough.Chunk {

@@ -12,7 +12,7 @@ import (
 type Splitter struct {
 	// Offered are weir's tools. Own finds what the model copied into a call of a tool of the
 	// client's: such a call is not handed over. Once the request has a text of weir's, calls
-	// are held back until they are complete; texts never are.
+	// are held back until the reply is complete; texts never are.
 	Offered Offered
 	Own     *Own
 

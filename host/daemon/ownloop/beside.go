@@ -45,7 +45,7 @@ type exchange struct {
 func (x *exchange) run(ctx context.Context, ask asking) iter.Seq2[passthrough.Chunk, error] {
 	return func(yield func(passthrough.Chunk, error) bool) {
 		split := &inner.Splitter{Offered: x.offered, Own: &x.sent.Own}
-		for n := 0; ; n++ {
+		for n := 1; ; n++ {
 			reply := split.Next()
 			more, err := x.reply(ctx, ask, split, reply, yield)
 			if err != nil {

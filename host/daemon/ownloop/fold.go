@@ -2,12 +2,14 @@ package ownloop
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/agent/passthrough/inner"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
@@ -53,7 +55,7 @@ const (
 // What fails here is logged, and the request is sent as the client sent it: nothing is cut or
 // folded that could not be archived.
 func (s *Service) fold(ctx context.Context, r *record, account usage.Account) *exchange {
-	if !r.client.Fold || !r.keeps() {
+	if !r.client.Fold || !r.keeps() || wantsSeveral(r.ask.Body) {
 		return nil
 	}
 	f := &folding{s: s, r: r, account: account, limits: s.limits(r.ask.Principal)}
@@ -63,6 +65,13 @@ func (s *Service) fold(ctx context.Context, r *record, account usage.Account) *e
 		return nil
 	}
 	return x
+}
+
+// wantsSeveral reports whether a request is for several answers at once: each would need rounds
+// of its own.
+func wantsSeveral(b passthrough.Body) bool {
+	var n float64
+	return json.Unmarshal(b.Get("n"), &n) == nil && n > 1
 }
 
 // limits returns which results are long.
