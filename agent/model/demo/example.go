@@ -53,14 +53,19 @@ type schemaNode struct {
 	Older      map[string]json.RawMessage `json:"definitions"`
 }
 
-// maxDepth bounds an example of a schema that contains itself.
-const maxDepth = 12
+// Bounds of an example: of the depth, for a schema that contains itself; of the values; of the
+// characters of a text. What a schema asks for beyond them is not made.
+const (
+	maxDepth  = 12
+	maxValues = 2000
+	maxText   = 2000
+)
 
 // exampleOf returns a JSON object that a schema allows, as far as it is one of the usual ones.
 func exampleOf(schema json.RawMessage, question string) string {
 	var root schemaNode
 	_ = json.Unmarshal(schema, &root) // a schema that cannot be read allows all
-	e := exampler{map[string]json.RawMessage{}, subject(question)}
+	e := exampler{map[string]json.RawMessage{"#": schema}, subject(question), new(int)}
 	maps.Copy(e.defs, root.Older)
 	maps.Copy(e.defs, root.Defs)
 	v, ok := e.value(schema, 0).(map[string]any)
@@ -75,11 +80,13 @@ func exampleOf(schema json.RawMessage, question string) string {
 type exampler struct {
 	defs    map[string]json.RawMessage
 	subject string
+	made    *int // values
 }
 
 func (e exampler) value(schema json.RawMessage, depth int) any {
 	var n schemaNode
-	if json.Unmarshal(schema, &n) != nil || depth > maxDepth {
+	*e.made++
+	if depth > maxDepth || *e.made > maxValues || json.Unmarshal(schema, &n) != nil {
 		return nil
 	}
 	if name := n.Ref[strings.LastIndex(n.Ref, "/")+1:]; name != "" {
@@ -106,7 +113,7 @@ func (e exampler) value(schema json.RawMessage, depth int) any {
 		return out
 	case "array":
 		out := []any{}
-		for len(out) < max(n.MinItems, 1) && len(n.Items) > 0 && depth < maxDepth/2 || len(out) < n.MinItems {
+		for *e.made < maxValues && (len(out) < max(n.MinItems, 1) && len(n.Items) > 0 && depth < maxDepth/2 || len(out) < n.MinItems) {
 			out = append(out, e.value(n.Items, depth+1))
 		}
 		return out
@@ -158,7 +165,7 @@ func (e exampler) text(n schemaNode) string {
 		s = f
 	}
 	r := []rune(s)
-	for len(r) < n.MinLength {
+	for len(r) < min(n.MinLength, maxText) {
 		r = append(r, 'x')
 	}
 	if n.MaxLength != nil && len(r) > *n.MaxLength {

@@ -115,3 +115,23 @@ func TestAnAnswerInAFormat(t *testing.T) {
 		t.Errorf("any object: %s", text)
 	}
 }
+
+// A schema asks for no more than a bounded example has, whatever it says; one may contain itself.
+func TestAnExampleIsBounded(t *testing.T) {
+	fan := `{"type":"string"}`
+	for range 10 {
+		fan = `{"type":"object","properties":{"a":` + fan + `,"b":` + fan + `}}`
+	}
+	wide := `{"type":"object","properties":{"l":{"type":"array","minItems":900,"items":{"type":"array","minItems":900,"items":{"type":"array","items":{"type":"integer"}}}}}}`
+	for _, schema := range []string{
+		`{"type":"object","properties":{"l":{"type":"array","minItems":100000,"items":{"type":"integer"}}}}`,
+		`{"type":"object","properties":{"l":{"type":"string","minLength":100000}}}`, fan, wide,
+	} {
+		if got := exampleOf(json.RawMessage(schema), "x"); len(got) > 20_000 {
+			t.Errorf("%.200s: an example of %d bytes", schema, len(got))
+		}
+	}
+	if got := exampleOf(json.RawMessage(`{"type":"object","properties":{"c":{"$ref":"#"},"n":{"type":"integer"}}}`), "x"); strings.Contains(got, "null") {
+		t.Error(got)
+	}
+}
