@@ -86,7 +86,7 @@ func (r *run) leaveOut(err error) bool {
 // setting.
 func (r *run) explainRefusal(err error) error {
 	me, ok := errors.AsType[*ModelError](err)
-	if !ok || !r.setsNative() || !refusesTools(err) {
+	if !ok || !r.setsNative() || !refusesTools(err) || r.refusesCallers(err) {
 		return err
 	}
 	msg, _ := me.Texts()
