@@ -94,16 +94,23 @@ func (q *passed) ask(ctx context.Context) (*wire.Stream, error) {
 	}.Ask(ctx)
 }
 
+const usageOption = "include_usage"
+
 // withUsage asks a stream for its usage, beside what else its options are.
 func withUsage(b passthrough.Body) passthrough.Body {
 	options := passthrough.Body{}
 	if b.Has("stream_options") {
 		var err error
-		if options, err = passthrough.ReadBody(b.Get("stream_options")); err != nil {
+		if options, err = passthrough.ReadBody(b.Get("stream_options")); err != nil && len(options.Names()) == 0 {
 			return b // the server says what is wrong with them
 		}
 	}
-	return b.With("stream_options", options.With("include_usage", json.RawMessage("true")).Bytes())
+	for names := options.Names(); len(names) > 0; names = names[1:] {
+		if names[0] == usageOption && slices.Contains(names[1:], usageOption) { // the last one could count, or the first
+			options = options.Without(usageOption)
+		}
+	}
+	return b.With("stream_options", options.With(usageOption, json.RawMessage("true")).Bytes())
 }
 
 // A passedReply reads an answer that is passed on.

@@ -47,3 +47,16 @@ func TestAStreamThatStaysOpenAfterItsEnd(t *testing.T) {
 		}
 	})
 }
+
+// Options that say twice that no usage is wanted hide none from the count.
+func TestAStreamIsAskedForItsUsage(t *testing.T) {
+	no := `"include_usage":false`
+	for options, want := range map[string]string{
+		`{"a":1,` + no + `,` + no + `}`: `{"a":1,"include_usage":true}`, `{` + no + `,"b":2}`: `{"include_usage":true,"b":2}`, `[]`: `[]`, `null`: `{"include_usage":true}`,
+	} {
+		b, err := passthrough.ReadBody(json.RawMessage(`{"stream":true,"stream_options":` + options + `}`))
+		if got := string(withUsage(b).Get("stream_options")); err != nil || got != want {
+			t.Errorf("%s: %s, %v", options, got, err)
+		}
+	}
+}

@@ -88,6 +88,7 @@ func results(messages []gjson.Result, names map[string]string, l tool.Locale) []
 		if tools[i] == "" {
 			tools[i] = m.Get("name").String()
 		}
+		tools[i] = inLine(tools[i])
 	}
 	out := []part{{text: w.Head(tools)}}
 	for i, m := range messages {
@@ -98,10 +99,21 @@ func results(messages []gjson.Result, names map[string]string, l tool.Locale) []
 		if n := len(body); n > 0 {
 			body[n-1].text = strings.TrimSuffix(body[n-1].text, "\n")
 		}
-		out = append(out, part{text: w.Open(m.Get("tool_call_id").String(), tools[i])})
+		out = append(out, part{text: w.Open(inLine(m.Get("tool_call_id").String()), tools[i])})
 		out = append(append(out, body...), part{text: w.Close()})
 	}
 	return join(append(out, part{text: w.Tail()}))
+}
+
+// inLine returns a name or an id that a client sent as one line, which ends no result and begins
+// no call.
+func inLine(s string) string {
+	return prompt.ClientResultText(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, s))
 }
 
 // partsOf reads a content: a text, parts, or any other JSON, which is taken for text.
