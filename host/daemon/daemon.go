@@ -152,8 +152,9 @@ func New(cfg Config) (*Daemon, error) {
 	beat := func() time.Duration { return d.beat }
 	d.resumable = resume.New(resume.Config{Heartbeat: beat, Problem: func(l tool.Locale, err error) *api.Problem { return asProblem(err).In(l) }, Table: table, Left: turns.ErrLeft})
 	own := ownloop.New(ownloop.Config{Setup: d.current, Admission: d.admission, Meter: d.meter, Metrics: d.metrics, Keeper: d.store,
-		Fold: ownloop.Fold{Notes: d.store, Archive: cfg.Host.Archive(), Count: d.store.AddFold, Ceiling: cfg.Host.Ceiling}, Logger: d.log, Now: clock})
-	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, own, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat})
+		Fold: ownloop.Fold{Notes: d.store, Archive: cfg.Host.Archive(), Count: d.store.AddFold, Ceiling: cfg.Host.Ceiling}, Host: cfg.Host, Calls: d.calls, Logger: d.log, Now: clock})
+	d.openai = openai.New(openai.Config{Backend: completionBackend{d.turns, own, d.current}, Created: d.now(), Now: d.now, Heartbeat: beat,
+		WeirTools: func(client string) bool { return d.current.State().Clients.WithTools(client) }})
 	d.chat = &chat{d.turns, d.resumable, cfg.ResumeGrace, beat}
 	d.plugins = &plugins.Plugins{Host: cfg.Host, Admission: d.admission, Log: d.log, Book: cfg.Book, Read: cfg.Grants, Add: cfg.Grant}
 	d.mcp = &mcpClients{

@@ -34,6 +34,8 @@ type foldingAgent struct {
 	name   string
 	system string
 	tools  string
+	more   string // members of the body
+	token  string // empty: the operator's
 	msgs   []string
 }
 
@@ -58,7 +60,7 @@ func (c *foldingAgent) body() string {
 		tools = ""
 	}
 	return `{"model":"own","stream":true,"stream_options":{"include_usage":true},"messages":[` +
-		strings.Join(append([]string{messageOf("system", c.system, "")}, c.msgs...), ",") + `]` + tools + `}`
+		strings.Join(append([]string{messageOf("system", c.system, "")}, c.msgs...), ",") + `]` + tools + c.more + `}`
 }
 
 // send sends the messages, and adds the answer and, of calls, the results.
@@ -66,6 +68,9 @@ func (c *foldingAgent) send(result func(call passedCall) string) passedAnswer {
 	c.s.Helper()
 	req := c.s.request(c.body())
 	req.Header.Set("User-Agent", c.name+"/1.18.33 ai-sdk")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	a := c.s.read(req)
 	if a.status != 200 || a.broken != nil {
 		c.s.Fatalf("%d %v %s", a.status, a.broken, a.raw)

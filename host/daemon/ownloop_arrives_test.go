@@ -203,7 +203,8 @@ func (w handwriting) body() (members []string) {
 		case 0:
 			add(`"messages"`, w.list("[", "]", w.message))
 		case 1:
-			add(w.one(`"stream"`, `"weir_tools"`, `"tempera\u0074ure"`), w.one("true", "false", "null"))
+			add(w.one(`"stream"`, `"tempera\u0074ure"`), w.one("true", "false", "null"))
+			add(`"weir_tools"`, w.one("false", "null")) // true adds weir's tools
 		case 2:
 			add(w.one(`"temperature"`, `"top_k"`, `"tools"`, `"tool_choice"`, `"metadata"`, `"user"`, `"store"`, `"n"`, `"max_tokens"`, `"stop"`), w.value(3))
 		case 3:

@@ -47,7 +47,7 @@ func (h *History) Apply(k Known) Sent {
 			results = append(results, s.result(h.msgs[i+1], k, ended))
 		}
 		for _, p := range r.Calls {
-			s.Own.addText(p.Text)
+			s.Own.addAnswered(p.Answered)
 		}
 		s.msgs = append(s.msgs, withResults(results, r.Calls, ended)...)
 	}
@@ -88,7 +88,7 @@ func (s *Sent) add(r Round, ended bool) {
 	s.changed = true
 	s.msgs = append(s.msgs, r.messages(ended)...)
 	for _, a := range r.Results {
-		s.Own.addText(a.Text)
+		s.Own.addAnswered(a)
 	}
 }
 

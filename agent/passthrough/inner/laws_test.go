@@ -123,7 +123,7 @@ func (c *client) request() (h *History, rounds Rounds, sent Sent) {
 	}
 	c.check(h, now)
 	for range rapid.IntRange(0, 2).Draw(c.t, "rounds") {
-		r := Round{Reply: json.RawMessage(`{"role":"assistant","content":null,"tool_calls":[{"id":"l` + c.id() + `"}]}`), Results: []Answered{{"x", strings.Repeat("loaded ", 300), "[unloaded]"}}}
+		r := Round{Reply: json.RawMessage(`{"role":"assistant","content":null,"tool_calls":[{"id":"l` + c.id() + `"}]}`), Results: []Answered{{ID: "x", Text: strings.Repeat("loaded ", 300), Stub: "[unloaded]"}}}
 		rounds.Before = append(rounds.Before, r)
 	}
 	c.before = list(c.t, sent, rounds.Before...)
@@ -180,7 +180,7 @@ func (c *client) ask() {
 			results = append(results, c.result(id))
 		}
 		if rapid.Bool().Draw(c.t, "beside") {
-			rounds.Calls = append(rounds.Calls, Placed{At: rapid.IntRange(0, len(calls)).Draw(c.t, "at"), Call: json.RawMessage(`{"id":"b` + c.id() + `"}`), Answered: Answered{"b", strings.Repeat("beside ", 300), "[unloaded]"}})
+			rounds.Calls = append(rounds.Calls, Placed{At: rapid.IntRange(0, len(calls)).Draw(c.t, "at"), Call: json.RawMessage(`{"id":"b` + c.id() + `"}`), Answered: Answered{ID: "b", Text: strings.Repeat("beside ", 300), Stub: "[unloaded]"}})
 		}
 		c.keep(h, rounds, "", calls)
 		quoted, _ := json.Marshal(calls)

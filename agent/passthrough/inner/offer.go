@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/weirhost/weir/agent/passthrough"
+	"github.com/weirhost/weir/agent/passthrough/beside"
 	"github.com/weirhost/weir/sdk/tool"
 )
-
-// prefix is in front of the name of a tool of weir's if the client has one of that name.
-const prefix = "weir_"
 
 // maxTools is how many tools servers take.
 const maxTools = 128
@@ -18,6 +16,9 @@ type Offered struct {
 	// names are the tools' own names by those that the model calls.
 	names map[string]string
 }
+
+// Any reports whether there are any.
+func (o Offered) Any() bool { return len(o.names) > 0 }
 
 // Own returns a tool's own name; false: the name that the model calls is none of weir's.
 func (o Offered) Own(called string) (string, bool) {
@@ -38,8 +39,8 @@ func (o Offered) Called(own string) string {
 // Offer adds tools of weir's at the end of the client's, from the first request of a
 // conversation on: servers keep what they have read of a prompt, and tools stand at its
 // beginning. A request without tools, as for a title, stays without; so does one for several
-// answers, each of which would need rounds of its own. A name that the client has already gets
-// a prefix.
+// answers, each of which would need rounds of its own, and one that would have more tools than
+// servers take. A name that the client has already gets a prefix.
 func Offer(b passthrough.Body, specs []tool.Spec) (passthrough.Body, Offered) {
 	var list []json.RawMessage
 	var n int
@@ -47,27 +48,34 @@ func Offer(b passthrough.Body, specs []tool.Spec) (passthrough.Body, Offered) {
 	if json.Unmarshal(b.Get("tools"), &list) != nil || len(list) == 0 || len(list)+len(specs) > maxTools || n > 1 {
 		return b, Offered{}
 	}
-	taken := map[string]bool{}
-	for _, raw := range list {
-		var t struct {
-			Name     string
-			Function struct{ Name string }
-		}
-		if json.Unmarshal(raw, &t) == nil {
-			taken[t.Name], taken[t.Function.Name] = true, true
-		}
-	}
+	taken := Clients(b)
 	o := Offered{map[string]string{}}
 	for _, s := range specs {
-		name := s.Name
-		for taken[name] {
-			name = prefix + name
-		}
-		taken[name] = true
+		name := taken.Shown(s.Name)
+		taken = append(taken, tool.Spec{Name: name})
 		o.names[name] = s.Name
 		list = append(list, declaration(name, s))
 	}
 	return b.With("tools", joined(list)), o
+}
+
+// Clients returns the tools of a request by their names and descriptions.
+func Clients(b passthrough.Body) (out beside.Tools) {
+	var list []json.RawMessage
+	_ = json.Unmarshal(b.Get("tools"), &list) // else there are none
+	for _, raw := range list {
+		var t struct {
+			Name     string
+			Function struct{ Name, Description string }
+		}
+		if json.Unmarshal(raw, &t) == nil {
+			out = append(out, tool.Spec{Name: t.Function.Name, Description: t.Function.Description})
+			if t.Name != "" {
+				out = append(out, tool.Spec{Name: t.Name})
+			}
+		}
+	}
+	return out
 }
 
 func declaration(name string, s tool.Spec) json.RawMessage {

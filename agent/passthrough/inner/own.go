@@ -29,6 +29,13 @@ func (o *Own) addID(id string) {
 	o.ids[id] = true
 }
 
+func (o *Own) addAnswered(a Answered) {
+	if a.UUID != "" {
+		o.addID(a.UUID)
+	}
+	o.addText(a.Text)
+}
+
 // addText notes the placeholders and notices in a text that name one of the results. Others
 // are the client's: its files may be about weir.
 func (o *Own) addText(text string) {

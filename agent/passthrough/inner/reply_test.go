@@ -221,7 +221,7 @@ func TestRoundsInTheirPlaces(t *testing.T) {
 	call := func(id string) passthrough.Call {
 		return passthrough.Call{ID: id, Type: "function", Function: passthrough.Function{Name: "f", Arguments: "{}"}}
 	}
-	d, n := h.Note(Rounds{Calls: []Placed{{0, []byte(text(call("w1"))), Answered{"w1", "one", ""}}, {2, []byte(text(call("w2"))), Answered{"w2", "two", "gone"}}}}, "", []passthrough.Call{call("c1"), call("c2")})
+	d, n := h.Note(Rounds{Calls: []Placed{{0, []byte(text(call("w1"))), Answered{"w1", "one", "", ""}}, {2, []byte(text(call("w2"))), Answered{"w2", "two", "gone", ""}}}}, "", []passthrough.Call{call("c1"), call("c2")})
 	m.keep("rounds", d, n)
 	msgs = append(msgs, `{"role":"assistant","tool_calls":[`+text(call("c1"))+`,`+text(call("c2"))+`]}`, `{"role":"tool","tool_call_id":"c1","content":"1"}`, `{"role":"tool","tool_call_id":"c2","content":"2"}`)
 	order := func(s string, parts ...string) {

@@ -12,6 +12,8 @@ type Answered struct {
 	Text string `json:"text"`
 	// Stub is sent in place of Text when the turn has ended; empty: Text stays.
 	Stub string `json:"stub,omitempty"`
+	// UUID is the id under which the whole is archived; empty: it is not.
+	UUID string `json:"uuid,omitempty"`
 }
 
 // A Round is a reply that the client has not seen, with the results of its calls.

@@ -43,7 +43,7 @@ func (silent) Windows(context.Context, string) map[string]int { return nil }
 func TestNoAnswer(t *testing.T) {
 	for _, reason := range []agent.Reason{agent.ReasonMalformed, agent.ReasonMaxCalls, agent.ReasonRepeated, agent.ReasonNoAnswer, agent.ReasonTokens, agent.ReasonTime, agent.ReasonLength} {
 		for _, stream := range []string{"false", "true"} {
-			s := New(Config{Backend: silent{reason}, Now: time.Now, Heartbeat: func() time.Duration { return time.Hour }})
+			s := New(Config{Backend: silent{reason}, Now: time.Now, Heartbeat: func() time.Duration { return time.Hour }, WeirTools: func(string) bool { return false }})
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/chat/completions", strings.NewReader(`{"stream":`+stream+`,"messages":[{"role":"user","content":"What?"}]}`))
 			r.Header.Set("Content-Type", "application/json")

@@ -32,7 +32,10 @@ func readBody(raw json.RawMessage) (passthrough.Body, error) {
 
 // pass passes a request through to a configured model, without weir's own members.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, b passthrough.Body, a ownloop.Ask) error {
-	a.Body = b.Without("weir_tools")
+	a.Body, a.WeirTools = b.Without("weir_tools"), s.cfg.WeirTools(a.From.Token)
+	if said := string(b.Get("weir_tools")); said == "true" || said == "false" {
+		a.WeirTools = said == "true"
+	}
 	a.From, a.Label = setup.Sender{Token: a.From.Token, Agent: r.UserAgent()}, labelOf(r, b)
 	p := &passing{w: w, model: b.Get("model"), stream: b.Streams()}
 	defer p.keepAlive(s.cfg.Heartbeat())()

@@ -31,7 +31,7 @@ type CompletionBody struct {
 	Choice   json.RawMessage `json:"tool_choice"`
 	Parallel *bool           `json:"parallel_tool_calls"`
 	// WeirTools says whether the model can call weir's own tools; nil: if the client
-	// sends no tools.
+	// sends no tools, or as the operator set for the client of the token.
 	WeirTools *bool `json:"weir_tools"`
 
 	MaxTokens           *int            `json:"max_tokens"`

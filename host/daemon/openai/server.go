@@ -59,6 +59,9 @@ type Config struct {
 	Now     func() time.Time
 	// Heartbeat is the longest silence of a stream.
 	Heartbeat func() time.Duration
+	// WeirTools reports whether the model gets weir's tools beside the client's, where the
+	// request does not say so. client is the program for which its token was made; empty: none.
+	WeirTools func(client string) bool
 }
 
 // A Server handles the routes of the protocol. It is safe for concurrent use.
@@ -88,6 +91,9 @@ func (s *Server) Completions(principal, client string, l tool.Locale, w http.Res
 	var body CompletionBody
 	if err := httpjson.DecodeLoose(raw, &body); err != nil {
 		return err
+	}
+	if body.WeirTools == nil && len(body.Tools) > 0 && s.cfg.WeirTools(client) {
+		body.WeirTools = new(true)
 	}
 	q, history, err := s.question(principal, r, body)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/agent/passthrough/inner"
+	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -16,9 +18,8 @@ import (
 // the request; the client knows of neither the tool nor the call.
 type Beside struct {
 	Spec tool.Spec
-	// Run answers a call. stub is what stays of the text when the turn has ended; empty: all of
-	// it.
-	Run func(ctx context.Context, c tool.Call) (text, stub string)
+	// Run answers a call.
+	Run func(ctx context.Context, c tool.Call) inner.Answered
 }
 
 // maxRounds bounds the replies of one request that the client does not see.
@@ -26,11 +27,17 @@ const maxRounds = 16
 
 // An exchange answers one request with tools of weir's beside the client's.
 type exchange struct {
+	// history is what the client has sent.
 	history *inner.History
 	sent    inner.Sent
 	offered inner.Offered
 	tools   map[string]Beside
-	locale  tool.Locale
+	// scope is the conversation of the request. folds says that the results of the client's
+	// tools are folded; own has weir's tools, but those that read the archive.
+	scope  archive.Scope
+	folds  bool
+	own    *ownTools
+	locale tool.Locale
 	// keep stores what the model's server has got and the client has not, before the client
 	// gets the end of the answer.
 	keep func(ctx context.Context, digest, note string)
@@ -65,7 +72,7 @@ func (x *exchange) run(ctx context.Context, ask asking) iter.Seq2[passthrough.Ch
 
 func tooMany() error {
 	e := agent.NewModelError(agent.ModelBadRequest, "", tool.Textf("the model called weir's own tools %d times and did not answer", maxRounds),
-		tool.Textf("ask again in other words, or set fold to false for this client"))
+		tool.Textf("ask again in other words, or set fold and weir_tools to false for this client"))
 	e.Final = true
 	return e
 }
@@ -116,8 +123,11 @@ func (x *exchange) answer(ctx context.Context, hidden []inner.Hidden) (out []inn
 	for _, h := range hidden {
 		a := inner.Answered{ID: h.Call.ID}
 		if t, ok := x.tools[h.Tool]; ok {
-			x.loads++
-			a.Text, a.Stub = t.Run(ctx, tool.Call{ID: h.Call.ID, Tool: h.Tool, Args: json.RawMessage(h.Call.Function.Arguments), Turn: x.history.Turn()})
+			if history.Has(h.Tool) {
+				x.loads++
+			}
+			a = t.Run(ctx, tool.Call{ID: h.Call.ID, Tool: h.Tool, Args: json.RawMessage(h.Call.Function.Arguments), Turn: x.history.Turn()})
+			a.ID = h.Call.ID
 		} else {
 			x.refused++
 			a.Text = msg.In(x.locale, tool.Textf("This call was not made: its arguments hold a placeholder or a notice of weir's, which only stands for a text. Load that text with %s first, then make the call with the text itself.",

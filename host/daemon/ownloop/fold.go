@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/agent/passthrough/inner"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/history"
@@ -51,17 +52,21 @@ const (
 	noteRounds = "rounds"
 )
 
-// fold returns how a request is answered whose client's results are folded; nil: they are not.
-// What fails here is logged, and the request is sent as the client sent it: nothing is cut or
-// folded that could not be archived.
-func (s *Service) fold(ctx context.Context, r *record, account usage.Account) *exchange {
-	if !r.client.Fold || !r.keeps() || wantsSeveral(r.ask.Body) {
+// exchange returns how a request is answered whose client's results are folded, or whose model
+// gets weir's tools; nil: it is passed on alone. What fails here is logged, and the request is
+// sent as the client sent it: nothing is cut or folded that could not be archived.
+func (s *Service) exchange(ctx context.Context, r *record, view setup.View, account usage.Account) *exchange {
+	f := &folding{s: s, r: r, account: account, folds: r.client.Fold && r.keeps()}
+	if r.ask.WeirTools {
+		f.own = s.ownTools(ctx, r, view)
+	}
+	if !f.folds && f.own == nil || wantsSeveral(r.ask.Body) {
 		return nil
 	}
-	f := &folding{s: s, r: r, account: account, limits: s.limits(r.ask.Principal)}
+	f.limits = s.limits(r.ask.Principal)
 	x, err := f.exchange(ctx)
 	if err != nil {
-		s.Logger.Error("a request is passed on without folding", "model", r.ask.Model, "user", r.ask.Principal, "error", err)
+		s.Logger.Error("a request is passed on without folding, and without weir's tools", "model", r.ask.Model, "user", r.ask.Principal, "error", err)
 		return nil
 	}
 	return x
@@ -84,8 +89,10 @@ func (s *Service) limits(principal string) inner.Limits {
 	return l
 }
 
-// A folding folds the results of one request.
+// A folding folds the results of one request, and has the model call weir's tools.
 type folding struct {
+	folds   bool
+	own     *ownTools // nil: none
 	s       *Service
 	r       *record
 	account usage.Account
@@ -96,9 +103,9 @@ type folding struct {
 }
 
 func (f *folding) exchange(ctx context.Context) (*exchange, error) {
-	body, offered := inner.Offer(f.r.ask.Body, f.specs())
+	body, offered := f.offer()
 	var ok bool
-	if f.h, ok = inner.Read(body); !ok {
+	if f.h, ok = inner.Read(body); !ok || !f.folds && !offered.Any() {
 		return nil, nil
 	}
 	f.load = offered.Called(tool.LoadHistory)
@@ -106,15 +113,40 @@ func (f *folding) exchange(ctx context.Context) (*exchange, error) {
 		return nil, err
 	}
 	known, err := f.known(ctx)
-	if err == nil {
+	if err == nil && f.folds {
 		err = f.decide(ctx, &known)
 	}
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{history: f.h, sent: f.h.Apply(known), offered: offered, locale: f.r.ask.Locale, keep: f.keep}
-	x.tools = f.tools(x.sent.Own.IDs())
+	x := &exchange{history: f.h, sent: f.h.Apply(known), offered: offered, locale: f.r.ask.Locale, keep: f.keep, scope: f.scope, folds: f.folds, own: f.own}
+	x.tools = f.tools(x.sent.Own.IDs)
+	f.own.open(f)
+	maps.Copy(x.tools, f.own.tools())
 	return x, nil
+}
+
+// offer adds weir's tools to those of the request: as many as servers take.
+func (f *folding) offer() (passthrough.Body, inner.Offered) {
+	archived := f.specs()
+	if f.own == nil {
+		return inner.Offer(f.r.ask.Body, archived)
+	}
+	if !f.folds {
+		archived = slices.DeleteFunc(archived, func(s tool.Spec) bool { return !f.own.sees(s) })
+	}
+	body, offered := inner.Offer(f.r.ask.Body, slices.Concat(f.own.specs, archived))
+	if !offered.Any() {
+		if len(f.own.clients) > 0 {
+			f.s.Logger.Warn("weir's tools are not offered: with them the request has too many tools", "user", f.r.ask.Principal, "client", f.r.client.Name,
+				"tools", len(f.own.clients), "of_weir", len(f.own.specs))
+		}
+		f.own = nil
+		if f.folds {
+			return inner.Offer(f.r.ask.Body, archived)
+		}
+	}
+	return body, offered
 }
 
 // specs are the tools that bring back what was folded, in the language of the request. They
@@ -133,10 +165,11 @@ func (f *folding) specs() []tool.Spec {
 }
 
 // place finds the conversation to which the archived results belong.
+// A request that is not stored gets one of its own.
 func (f *folding) place(ctx context.Context) error {
 	f.scope = archive.Scope{Principal: f.r.ask.Principal}
 	h, ok := f.r.ask.Body.History()
-	if ok {
+	if ok && f.r.keeps() {
 		chain := make([]string, len(h.Messages))
 		for i, m := range h.Messages {
 			chain[i] = m.Chain
@@ -156,13 +189,18 @@ func (f *folding) place(ctx context.Context) error {
 		}
 		f.scope.Conversation = id.String()
 	}
-	f.r.conversation = f.scope.Conversation
 	return nil
 }
 
 // known reads what was decided before.
 func (f *folding) known(ctx context.Context) (k inner.Known, err error) {
+	if !f.r.keeps() {
+		return k, nil
+	}
 	results, turns, rounds := f.h.Digests()
+	if !f.folds {
+		results, turns = nil, nil
+	}
 	for _, q := range []struct {
 		kind    string
 		digests []string
@@ -225,28 +263,31 @@ func (f *folding) archive(ctx context.Context, r inner.Result) (*tool.Ref, error
 
 // keep stores the rounds in front of an answer.
 func (f *folding) keep(ctx context.Context, digest, note string) {
+	if !f.r.keeps() {
+		return
+	}
 	if _, err := f.s.Fold.Notes.AddNotes(context.WithoutCancel(ctx), f.scope, noteRounds, map[string]string{digest: note}); err != nil {
 		f.s.Logger.Error("what the model has loaded will be missing in the next request", "user", f.scope.Principal, "error", err)
 	}
 }
 
 // tools returns the tools that bring back the results of this conversation, whose ids are given.
-func (f *folding) tools(ids map[string]bool) map[string]Beside {
+func (f *folding) tools(ids func() map[string]bool) map[string]Beside {
 	out, repeats := map[string]Beside{}, &history.Repeats{}
 	tools := &history.Tools{Store: only{f.s.Fold.Archive, ids}, Log: f.s.Logger}
 	for _, spec := range f.specs() {
-		out[spec.Name] = Beside{spec, func(ctx context.Context, c tool.Call) (text, stub string) {
+		out[spec.Name] = Beside{spec, func(ctx context.Context, c tool.Call) (a inner.Answered) {
 			sc := f.scope
 			if c.Tool == tool.LoadHistory { // an earlier branch may have archived it
 				sc.Everywhere = true
 			}
 			res := tools.Answer(ctx, history.Request{Scope: sc, Locale: f.r.ask.Locale, Call: c, Repeats: repeats})
 			res.Err = msg.ToolError(f.r.ask.Locale, res.Err)
-			text = inner.Named(limit.RenderExact(res, f.r.ask.Locale), f.load)
-			if len(text) > longLoad && res.Err == nil {
-				stub = f.stub(res, text)
+			a.Text = inner.Named(limit.RenderExact(res, f.r.ask.Locale), f.load)
+			if len(a.Text) > longLoad && res.Err == nil {
+				a.Stub = f.stub(res, a.Text)
 			}
-			return text, stub
+			return a
 		}}
 	}
 	return out
@@ -263,12 +304,12 @@ func (f *folding) stub(res tool.Result, text string) string {
 // only reads the results of one conversation alone.
 type only struct {
 	Archive
-	ids map[string]bool
+	ids func() map[string]bool
 }
 
 // Read implements history.Store.
 func (o only) Read(ctx context.Context, sc archive.Scope, id string, p archive.Part) (archive.Page, error) {
-	if !o.ids[id] {
+	if !o.ids()[id] {
 		return archive.Page{}, archive.ErrNotFound
 	}
 	return o.Archive.Read(ctx, sc, id, p)
@@ -277,12 +318,19 @@ func (o only) Read(ctx context.Context, sc archive.Scope, id string, p archive.P
 // Search implements history.Store.
 func (o only) Search(ctx context.Context, sc archive.Scope, query string, opt archive.SearchOptions) (archive.SearchResult, error) {
 	found, err := o.Archive.Search(ctx, sc, query, opt)
-	found.Hits = slices.DeleteFunc(found.Hits, func(h archive.Hit) bool { return !o.ids[h.Entry.UUID] })
+	found.Hits = slices.DeleteFunc(found.Hits, func(h archive.Hit) bool { return !o.ids()[h.Entry.UUID] })
 	return found, err
 }
 
 // count adds what the request came to to the sums, and to the report.
 func (s *Service) count(ctx context.Context, r *record, x *exchange) {
+	r.inner = x.own.ran()
+	if x.own != nil {
+		r.changed = append(r.changed, tool.Textf("weir's own tools that were offered beside the client's: %d, calls of them that weir ran by itself: %d", len(x.own.specs), len(r.inner)))
+	}
+	if !x.folds {
+		return
+	}
 	if x.sent.Cut+x.sent.Folded+x.loads+x.refused > 0 {
 		r.changed = append(r.changed, tool.Textf("results sent as placeholders: %d, results sent cut: %d, characters not sent: %d; calls that weir answered by itself: %d, calls not handed over because of a placeholder in them: %d",
 			x.sent.Folded, x.sent.Cut, x.sent.Saved, x.loads, x.refused))

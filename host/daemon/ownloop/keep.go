@@ -49,7 +49,8 @@ type record struct {
 	// conversation is where it belongs, if that is known before it is stored.
 	conversation string
 	switched     []api.ModelSwitched
-	gone         bool // the client has disconnected
+	inner        []api.TraceCall // of weir's tools, which the client does not see
+	gone         bool            // the client has disconnected
 }
 
 func (s *Service) record(a Ask, asked string, m setup.Model) *record {
@@ -91,22 +92,26 @@ func (r *record) read(chunks iter.Seq2[passthrough.Chunk, error], now func() tim
 	return nil
 }
 
-// keep stores the request, if it may be. What fails here is logged and nothing else: the client has
-// its history and sends it again with the next request, which stores what is missing.
-func (s *Service) keep(ctx context.Context, r *record, failed error) {
+// keep stores the request, if it may be, and returns its conversation; empty: it is not stored.
+// What fails here is logged and nothing else: the client has its history and sends it again with
+// the next request, which stores what is missing.
+func (s *Service) keep(ctx context.Context, r *record, failed error) (conversation string) {
 	if !r.keeps() {
-		return
+		return ""
 	}
 	h, ok := r.ask.Body.History()
 	if !ok || len(h.Messages) == 0 {
-		return
+		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime) // what was said stays said
 	defer cancel()
 	elapsed := s.Now().Sub(r.began)
-	if _, err := s.Keeper.KeepPassed(ctx, r.passed(h, elapsed, failed)); err != nil {
+	b, err := s.Keeper.KeepPassed(ctx, r.passed(h, elapsed, failed))
+	if err != nil {
 		s.Logger.Error("a request that was passed through could not be stored", "model", r.ask.Model, "user", r.ask.Principal, "error", err)
+		return ""
 	}
+	return b.ID
 }
 
 // passed returns what is stored.
@@ -204,6 +209,7 @@ func (r *record) trace(elapsed time.Duration, failed error) api.Trace {
 	if failed != nil {
 		round.Error = api.AsProblem(failed).Code
 	}
+	round.Calls = append(round.Calls, r.inner...)
 	for _, c := range r.answer.Calls() { // their results are the client's, and not known yet
 		round.Calls = append(round.Calls, api.TraceCall{ToolCallStart: api.ToolCallStart{ID: c.ID, Tool: c.Function.Name, Args: json.RawMessage("{}")}, OK: true})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/agent/model/adapter"
 	"github.com/weirhost/weir/agent/passthrough"
 	"github.com/weirhost/weir/agent/passthrough/textcalls"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/setup"
 	"github.com/weirhost/weir/host/daemon/telemetry"
@@ -34,8 +35,11 @@ type Config struct {
 	Metrics   *telemetry.Metrics
 	Keeper    Keeper
 	Fold      Fold
-	Logger    hclog.Logger
-	Now       func() time.Time
+	// Host has weir's tools; Calls logs their calls.
+	Host   *host.Host
+	Calls  *usage.CallLog
+	Logger hclog.Logger
+	Now    func() time.Time
 }
 
 // A Service answers requests. It is safe for concurrent use.
@@ -57,6 +61,8 @@ type Ask struct {
 	Locale tool.Locale
 	// From says what is known of the program that asks; it decides what is stored.
 	From setup.Sender
+	// WeirTools says that the model gets weir's tools beside the client's.
+	WeirTools bool
 	// Label is what the client calls the conversation; empty: unknown. It decides nothing.
 	Label string
 }
@@ -83,6 +89,7 @@ func (s *Service) Answer(ctx context.Context, a Ask, emit func(passthrough.Chunk
 func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account usage.Account, emit func(passthrough.Chunk) bool) (err error) {
 	begun := false
 	var rec *record
+	x := s.exchange(ctx, s.record(a, a.Model, view.Models[a.Model]), view, account)
 	asked, switched := a.Model, []api.ModelSwitched(nil)
 	for _, name := range append([]string{a.Model}, view.PassedFallback(a.Model)...) {
 		if err != nil {
@@ -93,7 +100,7 @@ func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account
 		a.Model = name
 		rec = s.record(a, asked, view.Models[name])
 		rec.switched = switched
-		err = s.pass(ctx, rec, view.Models[name], account, func(c passthrough.Chunk) bool {
+		err = s.pass(ctx, rec, x, view.Models[name], account, func(c passthrough.Chunk) bool {
 			begun = true
 			return emit(c)
 		})
@@ -101,16 +108,22 @@ func (s *Service) passToOne(ctx context.Context, a Ask, view setup.View, account
 			break
 		}
 	}
-	s.keep(ctx, rec, err)
+	if x != nil {
+		s.count(ctx, rec, x)
+	}
+	kept := s.keep(ctx, rec, err)
+	if x != nil {
+		x.own.log(kept)
+	}
 	return err
 }
 
-// pass passes the request on and counts it.
-func (s *Service) pass(ctx context.Context, rec *record, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
+// pass passes the request on and counts it. With an exchange it goes on from what an earlier
+// model has called.
+func (s *Service) pass(ctx context.Context, rec *record, x *exchange, m setup.Model, account usage.Account, emit func(passthrough.Chunk) bool) error {
 	a := rec.ask
-	x := s.fold(ctx, rec, account)
 	if x != nil {
-		a.Body = x.request()
+		a.Body, rec.conversation = x.request(), x.scope.Conversation
 	}
 	log := s.Logger.With("model", a.Model, "user", a.Principal, "client", rec.client.Name)
 	ask := s.asking(ctx, rec, m, usage.Passing{Model: s.modelFor(ctx, m, a.Body), Meter: s.Meter, Account: account, Price: m.Price, Estimator: m.Estimator}, log)
@@ -122,7 +135,6 @@ func (s *Service) pass(ctx context.Context, rec *record, m setup.Model, account 
 			rec.answer.Add(c.Data)
 			return emit(c)
 		})
-		s.count(ctx, rec, x)
 	}
 	if err != nil {
 		s.Metrics.ModelFailed(a.Model, api.AsProblem(err).Code, "failed")

@@ -13,7 +13,7 @@ import (
 // A Client is what the operator set for the requests of one client program that runs the loop
 // itself. It decides how weir answers and what it stores. It never decides which tools,
 // scripts and hosts a request may use, nor what needs approval: every program may call
-// itself as it likes.
+// itself as it likes. WeirTools alone does, and holds for the client's token only.
 type Client struct {
 	// Name is the client's; empty: the request does not say it.
 	Name string
@@ -21,7 +21,7 @@ type Client struct {
 	Keep bool
 	// Fold says that long results of earlier turns become placeholders.
 	Fold bool
-	// WeirTools says that the model gets weir's tools beside the client's.
+	// WeirTools says that the model gets weir's tools beside the client's; see Clients.WithTools.
 	WeirTools bool
 	// Listing is which tools its list over MCP has: auto, all or search; empty: what the
 	// user's settings say.
@@ -79,6 +79,12 @@ func (c Clients) Of(from Sender) Client {
 		return out
 	}
 	return Client{Keep: true}
+}
+
+// WithTools reports whether the model gets weir's tools beside those of the client for which a
+// token was made; empty: there is none.
+func (c Clients) WithTools(token string) bool {
+	return token != "" && c.Of(Sender{Token: token}).WeirTools
 }
 
 // langChain is the name of LangChain's adapters: where a result has _meta or a structured answer,

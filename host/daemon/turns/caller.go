@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough/beside"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/store"
@@ -21,10 +22,10 @@ func (t *turn) checkTools() error {
 	}
 	var own []string
 	if a.EnableToolCalling && a.MaxToolCalls >= 0 {
-		seen, clients := toolbox{allow: t.prof.Allow, deny: t.prof.Deny}, beside(a.Caller)
+		seen, clients := toolbox{allow: t.prof.Allow, deny: t.prof.Deny}, beside.Tools(a.Caller)
 		for _, info := range t.s.Host.Tools() {
 			if name := info.Spec.Name; seen.sees(name) && !tool.IsBuiltIn(name) {
-				name = clients.shown(name)
+				name = clients.Shown(name)
 				own = append(own, name)
 			} else if seen.sees(name) {
 				own = append(own, name)
@@ -57,7 +58,9 @@ func (t *turn) clientsText(before []agent.Message) bool {
 		return true
 	}
 	return slices.ContainsFunc(before, func(m agent.Message) bool {
-		return slices.ContainsFunc(m.Results, func(e agent.ResultEntry) bool { return beside(t.prof.Agent.Caller).has(e.Tool) || !t.s.Known(e.Tool) })
+		return slices.ContainsFunc(m.Results, func(e agent.ResultEntry) bool {
+			return beside.Tools(t.prof.Agent.Caller).Has(e.Tool) || !t.s.Known(e.Tool)
+		})
 	})
 }
 

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough/beside"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/sdk/tool"
@@ -62,7 +63,7 @@ func (t *turn) observe(e agent.Event) {
 // finished returns a finished call.
 func (t *turn) finished(e agent.CallEnd) Call {
 	r, id := e.Result, ""
-	r.Tool = beside(t.prof.Agent.Caller).real(r.Tool)
+	r.Tool = beside.Tools(t.prof.Agent.Caller).Real(r.Tool)
 	if r.Ref != nil {
 		id = r.Ref.UUID
 	}

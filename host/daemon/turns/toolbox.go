@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/agent"
+	"github.com/weirhost/weir/agent/passthrough/beside"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/daemon/api"
@@ -26,7 +27,7 @@ type toolbox struct {
 	allow, deny []string
 	spans       *telemetry.Turn // nil: none
 	scripts     *scripted       // nil: no script is a tool
-	clients     beside          // the client's own tools, whose names come first
+	clients     beside.Tools    // the client's own tools, whose names come first
 }
 
 func (t toolbox) In(l tool.Locale) agent.Toolbox {
@@ -39,11 +40,11 @@ func (t toolbox) Tools() []tool.Spec {
 	if t.scripts != nil {
 		specs = append(specs, t.scripts.offered...)
 	}
-	return t.clients.of(slices.DeleteFunc(specs, func(s tool.Spec) bool { return !t.sees(s.Name) }))
+	return t.clients.Of(slices.DeleteFunc(specs, func(s tool.Spec) bool { return !t.sees(s.Name) }))
 }
 
 func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	c.Tool = t.clients.real(c.Tool)
+	c.Tool = t.clients.Real(c.Tool)
 	if !t.sees(c.Tool) {
 		return tool.Result{CallID: c.ID, Tool: c.Tool,
 			Err: tool.Errorf(tool.UnknownTool, "use one of the tools listed", "there is no tool named %q here", c.Tool)}, nil
@@ -63,7 +64,7 @@ func (t toolbox) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 func (t toolbox) FindTools(ctx context.Context, query string, n int) []string {
 	found := t.Session.FindToolsAmong(ctx, query, n, t.sees)
 	for i := range found {
-		found[i] = t.clients.shown(found[i])
+		found[i] = t.clients.Shown(found[i])
 	}
 	return found
 }
@@ -89,11 +90,12 @@ func remembered(found []host.Memory) []agent.Remembered {
 }
 
 func (t toolbox) sees(name string) bool {
-	alone := ""
-	if t.Session != nil && t.allow != nil {
-		alone = t.Session.OldName(name)
-	}
-	return !toolname.Denied(t.deny, name) && (t.allow == nil || toolname.Allowed(t.allow, name, alone))
+	return toolname.Seen(t.allow, t.deny, name, func(name string) string {
+		if t.Session == nil {
+			return ""
+		}
+		return t.Session.OldName(name)
+	})
 }
 
 // limits returns the profile's tools by the limit that decides, for an agent's limit.

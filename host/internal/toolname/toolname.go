@@ -57,6 +57,18 @@ func Allowed(list []string, name, alone string) bool {
 	return slices.Contains(list, name) || alone != "" && slices.Contains(list, alone)
 }
 
+// Seen reports whether lists of allowed and denied tools leave a name: denied wins, nil allows
+// all. old returns a name's old form if no other tool has the same, else an empty text.
+func Seen(allow, deny []string, name string, old func(string) string) bool {
+	switch {
+	case Denied(deny, name):
+		return false
+	case allow == nil || slices.Contains(allow, name):
+		return true
+	}
+	return Allowed(allow, name, old(name))
+}
+
 // MatchDenied reports whether a pattern that denies or asks fits a name, in whichever form.
 func MatchDenied(pattern, name string) bool {
 	if match(pattern, name) {
