@@ -32,6 +32,7 @@ type exchange struct {
 	sent    inner.Sent
 	offered inner.Offered
 	tools   map[string]Beside
+	guard   *inner.Guard
 	// scope is the conversation of the request. folds says that the results of the client's
 	// tools are folded; own has weir's tools, but those that read the archive.
 	scope  archive.Scope
@@ -123,11 +124,15 @@ func (x *exchange) answer(ctx context.Context, hidden []inner.Hidden) (out []inn
 	for _, h := range hidden {
 		a := inner.Answered{ID: h.Call.ID}
 		if t, ok := x.tools[h.Tool]; ok {
-			if history.Has(h.Tool) {
+			if history.Has(h.Tool) { // it only reads
 				x.loads++
+			} else if a.Text = x.guard.Refuses(h.Call); a.Text != "" {
+				out = append(out, a)
+				continue
 			}
 			a = t.Run(ctx, tool.Call{ID: h.Call.ID, Tool: h.Tool, Args: json.RawMessage(h.Call.Function.Arguments), Turn: x.history.Turn()})
 			a.ID = h.Call.ID
+			x.guard.Read(a.Text)
 		} else {
 			x.refused++
 			a.Text = msg.In(x.locale, tool.Textf("This call was not made: its arguments hold a placeholder or a notice of weir's, which only stands for a text. Load that text with %s first, then make the call with the text itself.",

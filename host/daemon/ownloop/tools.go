@@ -67,6 +67,18 @@ func (o *ownTools) sees(s tool.Spec) bool {
 	return toolname.Seen(o.profile.Allow, o.profile.Deny, s.Name, o.s.Host.OldName) && !o.clients.Offers(s)
 }
 
+// shown returns weir's tools by the names that the model uses.
+func (f *folding) shown(offered inner.Offered) []tool.Spec {
+	if f.own == nil {
+		return nil
+	}
+	out := slices.Clone(f.own.specs)
+	for i := range out {
+		out[i].Name = offered.Called(out[i].Name)
+	}
+	return out
+}
+
 // open binds the tools to the conversation of a request. Nobody can be asked there.
 func (o *ownTools) open(f *folding) {
 	if o == nil {
