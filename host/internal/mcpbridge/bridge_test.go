@@ -263,6 +263,11 @@ func TestBridgeOfADaemonThatLeaves(t *testing.T) {
 	first.out.Close()
 	second.reads(`"id":2`)
 	toBridge.Close()
+	testtime.Until(t, "the client has ended", func() bool { // else a peer that disconnects is lost
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.ended
+	})
 	second.writes(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	if line, err := client.ReadString('\n'); err != nil || !strings.Contains(line, `"id":2,"result"`) {
 		t.Fatalf("heard %q, %v", line, err)
