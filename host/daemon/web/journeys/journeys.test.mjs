@@ -497,6 +497,23 @@ test('Markdown of an answer is rendered', async () => {
   assert.ok(text.startsWith('## Which tests fail') && text.includes('| `a|b` | 3 s |'), text);
 });
 
+test('a conversation of a program with its own loop says who asked', async () => {
+  const messages = [], ask = async (content) => {
+    messages.push({ role: 'user', content });
+    await fetch(`${weir.url}v1/chat/completions`, {
+      method: 'POST', headers: { Authorization: `Bearer ${weir.token}`, 'Content-Type': 'application/json', 'User-Agent': 'opencode/1.18' }, body: JSON.stringify({ model: 'script', stream: true, messages }),
+    }).then((res) => res.text());
+    messages.push({ role: 'assistant', content: 'It is done.' });
+  };
+  await ask('Which birds nest here?');
+  await ask('And in winter?');
+  const page = await world.visit();
+  await page.getByRole('button', { name: /^About “Which birds nest here/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Asked through').waitFor();
+  await dialog.getByText('opencode').waitFor();
+});
+
 test('conversations are searched, renamed and deleted', async () => {
   const page = await world.visit();
   await ask(page, 'Where does the heron stand?');

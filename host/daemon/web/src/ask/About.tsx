@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ConversationRow, DeletedConversation } from "../api";
 import { api, send, told } from "../core/daemon";
-import { moment, money, num, size } from "../core/format";
+import { moment, money, num, shown, size } from "../core/format";
 import { go, to } from "../core/route";
 import { fileName, save } from "../core/save";
 import { family, lang, t, type Word } from "../core/words";
