@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -37,9 +38,11 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, b passthrough.Body
 		a.WeirTools = said == "true"
 	}
 	a.From, a.Label = setup.Sender{Token: a.From.Token, Agent: r.UserAgent()}, labelOf(r, b)
-	p := &passing{w: w, model: b.Get("model"), stream: b.Streams()}
+	ctx, gone := context.WithCancel(r.Context())
+	defer gone()
+	p := &passing{w: w, ctx: ctx, gone: gone, model: b.Get("model"), stream: b.Streams()}
 	defer p.keepAlive(s.cfg.Heartbeat())()
-	err := s.cfg.Backend.Pass(r.Context(), a, p.emit)
+	err := s.cfg.Backend.Pass(ctx, a, p.emit)
 	return p.finish(a, err)
 }
 
@@ -59,7 +62,11 @@ func labelOf(r *http.Request, b passthrough.Body) string {
 // A passing writes the answer of a request that is passed through: the chunks as they come, with
 // the name of the model that the client has used.
 type passing struct {
-	w      http.ResponseWriter
+	w   http.ResponseWriter
+	ctx context.Context // of the request
+	// gone ends ctx: the client has disconnected. The stream calls it while emit may wait for
+	// the stream, so it takes no lock.
+	gone   func()
 	model  json.RawMessage
 	stream bool
 
@@ -68,7 +75,6 @@ type passing struct {
 	whole json.RawMessage // of a request that is not for a stream
 	begun bool            // a chunk is with the client
 	over  bool            // only finish writes
-	gone  bool
 }
 
 // quietBeats is how many heartbeats a stream stays closed while the model says nothing: until
@@ -100,11 +106,7 @@ func (p *passing) keepAlive(every time.Duration) (stop func()) {
 
 func (p *passing) open() {
 	if p.s == nil {
-		p.s = sse.New(p.w, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.gone = true
-		})
+		p.s = sse.New(p.w, p.gone)
 	}
 }
 
@@ -120,7 +122,7 @@ func (p *passing) emit(c passthrough.Chunk) bool {
 	p.open()
 	p.begun = true
 	p.s.Data(string(data))
-	return !p.gone
+	return p.ctx.Err() == nil
 }
 
 // named returns a chunk in one line and with the name that the client knows.
