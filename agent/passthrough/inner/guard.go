@@ -19,18 +19,28 @@ const maxTyped = 4000
 // The calls of the client's tools are the client's to approve. A Guard is for one request, and
 // is not safe for concurrent use.
 type Guard struct {
-	book, typed quote.Book
-	kit         *prompt.Kit
-	asked       map[string]bool
+	body        passthrough.Body
+	specs       []tool.Spec
 	locale      tool.Locale
+	book, typed quote.Book
+	kit         *prompt.Kit // nil: the request was not read yet
+	asked       map[string]bool
 }
 
-// NewGuard returns the Guard of a request. specs are weir's tools, by the names that the model
-// uses.
+// NewGuard returns the Guard of a request, which it reads when the first call comes. specs are
+// weir's tools, by the names that the model uses.
 func NewGuard(b passthrough.Body, specs []tool.Spec, l tool.Locale) *Guard {
-	g := &Guard{kit: new(prompt.Cache).Of(specs), asked: map[string]bool{}, locale: l}
+	return &Guard{body: b, specs: specs, locale: l, asked: map[string]bool{}}
+}
+
+// readRequest reads the texts of the request, once.
+func (g *Guard) readRequest() {
+	if g.kit != nil {
+		return
+	}
+	g.kit = new(prompt.Cache).Of(g.specs)
 	question := ""
-	gjson.ParseBytes(b.Get("messages")).ForEach(func(_, m gjson.Result) bool {
+	gjson.ParseBytes(g.body.Get("messages")).ForEach(func(_, m gjson.Result) bool {
 		role := m.Get("role").String()
 		if role == "assistant" {
 			return true
@@ -47,11 +57,10 @@ func NewGuard(b passthrough.Body, specs []tool.Spec, l tool.Locale) *Guard {
 		return true
 	})
 	g.typed.Add(question)
-	gjson.ParseBytes(b.Get("tools")).ForEach(func(_, t gjson.Result) bool {
+	gjson.ParseBytes(g.body.Get("tools")).ForEach(func(_, t gjson.Result) bool {
 		g.book.Add(t.Get("function.description").String())
 		return true
 	})
-	return g
 }
 
 // textsOf returns the texts of a content, which is a text or a list of parts.
@@ -74,8 +83,8 @@ func (g *Guard) Read(text string) { g.book.Add(text) }
 // Refuses returns what the model reads in place of a result if its call may be a quotation; empty:
 // the call is to be made. The same call, made again, is meant.
 func (g *Guard) Refuses(c passthrough.Call) string {
-	args := json.RawMessage(c.Function.Arguments)
-	q := quote.Call{Tool: c.Function.Name, Args: args}
+	g.readRequest()
+	q := quote.Call{Tool: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)}
 	tools := g.kit.Recogniser()
 	if g.asked[q.Key()] || g.typed.Holds(q, tools) || !g.book.Holds(q, tools) {
 		return ""

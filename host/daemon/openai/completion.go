@@ -117,7 +117,7 @@ type completion struct {
 	locale        tool.Locale // of errors
 	json          bool        // JSON was asked for: the content is the answer alone
 	own           []string    // the client's own tools
-	fence         fence       // of the answer, if JSON was asked for
+	fence         turns.Fence // of the answer, if JSON was asked for
 
 	mu   sync.Mutex      // for the turn and the timer of keepAlive
 	said strings.Builder // the text so far
@@ -175,7 +175,7 @@ func (c *completion) observe(name string, data any) {
 	case name == api.EventText:
 		text := data.(*api.TextPiece).Text
 		if c.json {
-			text = c.fence.without(text)
+			text = c.fence.Without(text)
 		}
 		if c.said.WriteString(text); c.stream && text != "" {
 			c.open()
@@ -251,7 +251,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	if c.stream {
 		c.open()
 		c.s.End()
-		if rest := c.fence.rest(); rest != "" {
+		if rest := c.fence.Rest(); rest != "" {
 			c.said.WriteString(rest)
 			c.piece(CompletionMessage{Content: &rest})
 		}
@@ -270,7 +270,7 @@ func (c *completion) finish(end api.ChatEnd, err error) error {
 	m := CompletionMessage{Role: "assistant", Reasoning: end.Reasoning, Calls: calls}
 	content := end.Answer
 	if c.json {
-		content = turns.Unfenced(content)
+		content = strings.TrimSpace(turns.Unfenced(content))
 	}
 	if said := c.said.String(); !c.json && strings.TrimSpace(said) != "" { // with what was said before calls, as a stream has it
 		content = said

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"strings"
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/host/internal/schema"
@@ -37,18 +36,4 @@ func faultOf(f *agent.Format) func(answer string) tool.Text {
 		}
 		return tool.Text{}
 	}
-}
-
-// Unfenced returns an answer without the code fence around it, if it has one.
-func Unfenced(answer string) string {
-	s := strings.TrimSpace(answer)
-	rest, ok := strings.CutPrefix(s, "```")
-	if !ok {
-		return answer
-	}
-	_, body, ok := strings.Cut(rest, "\n")
-	if body, closed := strings.CutSuffix(strings.TrimSpace(body), "```"); ok && closed {
-		return strings.TrimSpace(body)
-	}
-	return answer
 }

@@ -1,10 +1,10 @@
-package openai
+package turns
 
 import "strings"
 
-// A fence takes the code fence around an answer out of it as it comes. The zero value is at the
+// A Fence takes the code fence around an answer out of it as it comes. The zero value is at the
 // beginning of an answer. It is not safe for concurrent use.
-type fence struct {
+type Fence struct {
 	state fenceState
 	held  string // may be of the fence
 }
@@ -20,8 +20,8 @@ const (
 
 const ticks = "```"
 
-// without returns what of the text so far is for the client now.
-func (f *fence) without(text string) string {
+// Without returns what of the text so far is for the client now.
+func (f *Fence) Without(text string) string {
 	if f.state == fenceNone {
 		return text
 	}
@@ -35,7 +35,7 @@ func (f *fence) without(text string) string {
 			return ""
 		default:
 			f.state = fenceNone
-			return f.rest()
+			return f.Rest()
 		}
 	}
 	if f.state == fenceOpens {
@@ -50,12 +50,18 @@ func (f *fence) without(text string) string {
 	return sure
 }
 
-// rest returns what is left at the end: the end of a fence is not.
-func (f *fence) rest() string {
+// Rest returns what is left at the end: the end of a fence is not.
+func (f *Fence) Rest() string {
 	rest := f.held
 	f.held = ""
-	if f.state == fenceOpen && strings.TrimSpace(rest) == ticks || f.state == fenceOpens && strings.TrimSpace(rest) == ticks {
+	if (f.state == fenceOpen || f.state == fenceOpens) && strings.TrimSpace(rest) == ticks {
 		return ""
 	}
 	return rest
+}
+
+// Unfenced returns a whole answer as a Fence does its pieces.
+func Unfenced(answer string) string {
+	var f Fence
+	return f.Without(answer) + f.Rest()
 }

@@ -1,10 +1,8 @@
-package openai
+package turns
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/weirhost/weir/host/daemon/turns"
 )
 
 // The code fence around an answer is taken out, however the text is cut, and nothing else.
@@ -21,20 +19,20 @@ func TestFence(t *testing.T) {
 		"  {}  ":                            "  {}  ",
 	} {
 		for size := 1; size <= len(answer)+1; size++ {
-			var f fence
+			var f Fence
 			var got strings.Builder
 			for rest := answer; rest != ""; {
 				n := min(size, len(rest))
-				got.WriteString(f.without(rest[:n]))
+				got.WriteString(f.Without(rest[:n]))
 				rest = rest[n:]
 			}
-			got.WriteString(f.rest())
+			got.WriteString(f.Rest())
 			if strings.TrimRight(got.String(), "\n") != strings.TrimRight(want, "\n") {
 				t.Errorf("%q in pieces of %d: %q, want %q", answer, size, got.String(), want)
 			}
 		}
 	}
-	if got := turns.Unfenced("```json\n{\"a\":1}\n```"); got != `{"a":1}` {
+	if got := Unfenced("```json\n{\"a\":1}\n```"); strings.TrimSpace(got) != `{"a":1}` {
 		t.Errorf("a whole answer: %q", got)
 	}
 }
