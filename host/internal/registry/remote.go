@@ -100,5 +100,6 @@ func RemoteTool(server, as, name, title, description string, params json.RawMess
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", as[strings.Index(as, "__")+2:], cleanName(server))
 	}
 	t.Spec.Params, t.Schema = thirdPartySchema(t.Spec.Name, params, budget, note)
+	t.Schema = t.Schema.Open() // as its server would take the arguments
 	return t, notes, true
 }

@@ -66,6 +66,9 @@ func (s *Schema) check(args any, answer bool) (faults []tool.Text) {
 	case err != nil:
 		return misfits()
 	}
+	if r.opened && len(found) > 0 {
+		found = append(c.misspelt(), found...)
+	}
 	return distinct(found)
 }
 
@@ -104,6 +107,24 @@ func (c checker) undeclared(closed bool) []tool.Text {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if len(out) < maxFaults && !slices.Contains(c.names, name) {
 			out = append(out, c.unknown([]string{name}))
+		}
+	}
+	return out
+}
+
+// misspelt returns a fault for each undeclared argument whose name is near that of one that
+// is not given.
+func (c checker) misspelt() []tool.Text {
+	args, ok := c.args.(map[string]any)
+	if !ok {
+		return nil
+	}
+	left := c
+	left.names = slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { _, given := args[name]; return given })
+	var out []tool.Text
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if len(out) < maxFaults && !slices.Contains(c.names, name) && len(text.Nearest(name, left.names)) > 0 {
+			out = append(out, left.unknown([]string{name}))
 		}
 	}
 	return out

@@ -44,6 +44,7 @@ type rules struct {
 	compiled *jsonschema.Schema
 	names    []string // the declared arguments, in order
 	closed   bool     // refuse other arguments, although the schema does not say so
+	opened   bool     // it was closed before Open
 	flat     *flat    // nil: the schema is not flat
 
 	// misfit accepts what compiled refuses, and builds no explanations.
@@ -60,6 +61,27 @@ func Lazy(params json.RawMessage) *Schema { return &Schema{params: params} }
 func (s *Schema) load() *rules {
 	s.once.Do(func() { s.rules, _ = compile(s.params) }) // Compile has reported an error before
 	return s.rules
+}
+
+// Open returns the schema for a tool that itself decides about arguments that its schema
+// neither names nor forbids. One that may be a misspelt name of an argument that is not given
+// is told of if the arguments do not fit for another reason.
+func (s *Schema) Open() *Schema {
+	out := &Schema{params: s.params}
+	out.once.Do(func() {
+		before := s.load()
+		if before == nil || !before.closed {
+			out.rules = before
+			return
+		}
+		r := *before
+		r.closed, r.opened = false, true
+		if r.flat != nil {
+			r.flat = &flat{types: r.flat.types, required: r.flat.required, open: true}
+		}
+		out.rules = &r
+	})
+	return out
 }
 
 // Names returns the declared arguments in the order of the schema.

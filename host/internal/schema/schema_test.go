@@ -114,6 +114,35 @@ func TestUnknownArguments(t *testing.T) {
 	}
 }
 
+// Of a tool that decides itself, names that its schema does not have pass where it allows them.
+// What looks like a misspelt name is told of if something else does not fit.
+func TestUnknownArgumentsOfAnOpenSchema(t *testing.T) {
+	const message = `"properties":{"message":{"type":"string"},"times":{"type":"integer"}},"required":["message"]`
+	for _, tt := range []struct{ schema, args, want string }{
+		{message, `{"message":"x","extra":1}`, ""},
+		{message, `{"message":"x","extra":{"deep":[1]}}`, ""},
+		{message, `{"message":"x","tims":2}`, ""},
+		{strings.Replace(message, `"times"`, `"a":{"type":"array"},"times"`, 1), `{"message":"x","extra":1}`, ""},
+		{message, `{"mesage":"x","extra":1}`, `"mesage" is not an argument of this tool (perhaps "message" is meant)|"message" is missing`},
+		{message, `{"message":"x","messag":1,"times":"y"}`, `"times" must be a whole number, not "y"`},
+		{message, `{"extra":1}`, `"message" is missing`},
+		{message + `,"additionalProperties":false`, `{"message":"x","extra":1}`, `"extra" is not an argument of this tool (it takes "message", "times")`},
+		{message + `,"additionalProperties":{"type":"string"}`, `{"message":"x","extra":1}`, `"extra" must be a string, not 1`},
+	} {
+		s, err := Compile([]byte(`{"type":"object",` + tt.schema + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args, err := jsonschema.UnmarshalJSON(strings.NewReader(tt.args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(rendered(tool.En, s.Open().Check(args)), "|"); got != tt.want {
+			t.Errorf("%s: %s:\n got %s\nwant %s", tt.schema, tt.args, got, tt.want)
+		}
+	}
+}
+
 func TestCompile(t *testing.T) {
 	tests := []struct{ schema, want string }{
 		{`{"type":"object"}`, ""},
