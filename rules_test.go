@@ -78,7 +78,6 @@ var levels = map[string]int{
 	"host/internal/shmring":          2,
 	"host/internal/confine":          1,
 	"host/internal/quarantine":       2,
-	"host/internal/cancelscope":      1,
 	"host/internal/pipe":             1,
 	"host/internal/plugindir":        2,
 	"host/internal/watch":            3,

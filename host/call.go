@@ -75,11 +75,11 @@ func (s *Session) call(ctx context.Context, snap *snapshot.Snapshot, c tool.Call
 
 // admit runs f as a call of the host: it measures, localises and logs its result.
 func (s *Session) admit(ctx context.Context, c tool.Call, f func(context.Context) tool.Result) (tool.Result, error) {
-	inner, err := s.h.enter(ctx)
+	inner, leave, err := s.h.enter(ctx)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer s.h.leave(inner)
+	defer leave()
 	began := s.h.cfg.Now()
 	r := f(inner)
 	switch {

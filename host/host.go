@@ -15,7 +15,6 @@ import (
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
-	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/catalog"
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
@@ -78,7 +77,6 @@ type Host struct {
 	calls   sync.WaitGroup
 	closing context.Context // done when the Host closes
 	cancel  context.CancelFunc
-	scope   *cancelscope.Group // of the calls; it ends with closing
 }
 
 // Open scans the folders and opens the archive. A plugin that cannot be used is no
@@ -101,7 +99,6 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 		return nil, err
 	}
 	h.closing, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	h.scope = cancelscope.NewGroup(h.closing)
 	defer func() {
 		if err != nil {
 			h.release()
@@ -207,20 +204,20 @@ func (h *Host) release() error {
 
 // enter starts a call, unless the Host is closed. The returned context ends with the
 // Host. The caller must call leave after the call.
-func (h *Host) enter(ctx context.Context) (*cancelscope.Context, error) {
+func (h *Host) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	h.calls.Add(1)
-	return h.scope.Enter(ctx), nil
-}
-
-// leave ends a call that enter has started.
-func (h *Host) leave(inner *cancelscope.Context) {
-	inner.Leave()
-	h.calls.Done()
+	inner, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.closing, cancel)
+	return inner, func() {
+		stop()
+		cancel()
+		h.calls.Done()
+	}, nil
 }
 
 // Plugins returns all plugins by name, with their states and how to change them.

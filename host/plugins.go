@@ -144,13 +144,7 @@ func (h *Host) listerConfig() runner.ListerConfig {
 	return runner.ListerConfig{
 		CacheDir: h.cfg.CacheDir, Engines: h.engines.Load, Rescan: h.reload, Asking: h.cfg.Asking, Now: h.cfg.Now, Logger: h.log,
 		Memory: func() tool.Bytes { return h.settings.Load().limits.Defaults.Memory },
-		Admit: func() (context.Context, func(), error) {
-			ctx, err := h.enter(context.Background())
-			if err != nil {
-				return nil, nil, err
-			}
-			return ctx, func() { h.leave(ctx) }, nil
-		},
+		Admit:  func() (context.Context, func(), error) { return h.enter(context.Background()) },
 	}
 }
 
@@ -176,12 +170,11 @@ func (h *Host) saveIndex() {
 // Warm compiles the named plugins, or all if there are no names, and reports each when
 // it is compiled. report may be nil. Warm stops when ctx ends.
 func (h *Host) Warm(ctx context.Context, report func(name string, took time.Duration, err error), names ...string) {
-	inner, err := h.enter(ctx)
+	ctx, leave, err := h.enter(ctx)
 	if err != nil {
 		return
 	}
-	defer h.leave(inner)
-	ctx = inner
+	defer leave()
 	if report == nil {
 		report = func(string, time.Duration, error) {}
 	}
@@ -217,11 +210,11 @@ func (h *Host) warm(ctx context.Context, names []string, done map[runner.Key]boo
 
 // precompile compiles uncalled plugins in the background until the Host closes.
 func (h *Host) precompile() {
-	ctx, err := h.enter(h.closing)
+	ctx, leave, err := h.enter(h.closing)
 	if err != nil {
 		return
 	}
-	defer h.leave(ctx)
+	defer leave()
 	runner.Precompiler{Delay: h.cfg.PrecompileDelay, Changed: h.changed.Next, Logger: h.log, Modules: func() (all []*runner.Module) {
 		for _, one := range h.current.Load().Plugins {
 			all = append(all, one.Modules...)

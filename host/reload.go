@@ -144,12 +144,11 @@ func (h *Host) Watch(ctx context.Context, poll time.Duration) error {
 }
 
 func (h *Host) watch(ctx context.Context, cfg watch.Config) error {
-	inner, err := h.enter(ctx)
+	ctx, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
 	}
-	defer h.leave(inner)
-	ctx = inner
+	defer leave()
 	cfg.More, cfg.Logger = h.pluginFiles, h.log.Named("watch")
 	for _, f := range h.settings.Load().Folders {
 		cfg.Folders = append(cfg.Folders, f.Path)

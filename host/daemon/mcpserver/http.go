@@ -92,7 +92,7 @@ func (u *user) serveSession(w http.ResponseWriter, r *http.Request) {
 		var c running
 		x.begin(&c, m.id)
 		defer c.end()
-		u.serveCall(&c.ctx, w, m)
+		u.serveCall(c.ctx, w, m)
 	case m.kind == cancel && wellSent(r) && x.stop(m.id):
 		w.WriteHeader(http.StatusAccepted)
 	default:

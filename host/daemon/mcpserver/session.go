@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/weirhost/weir/host/internal/cancelscope"
 )
 
 // A session is one client that has introduced itself.
@@ -18,7 +16,6 @@ type session struct {
 	sdk    *mcp.ServerSession
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	inside *cancelscope.Group // its calls without the SDK, which end with it
 	began  time.Time
 	line   func([]byte) // writes a message to the other end of a stream; nil: it is no stream
 
@@ -36,7 +33,6 @@ func (s *Server) newSession(u *user, sdk *mcp.ServerSession) *session {
 	now := s.now()
 	x := &session{user: u, sdk: sdk, began: now, last: now, calls: map[string]*running{}}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
-	x.inside = cancelscope.NewGroup(x.ctx)
 	return x
 }
 
@@ -266,14 +262,15 @@ func (x *session) takes(m message) bool {
 // A running is a call of a session without the SDK.
 type running struct {
 	session *session
-	id      string // the request's
-	ctx     cancelscope.Context
+	id      string          // the request's
+	ctx     context.Context // ends with the session
+	cancel  context.CancelFunc
 }
 
 // begin registers a call so the client can cancel it. end must be called after it.
 func (x *session) begin(r *running, id string) {
 	r.session, r.id = x, id
-	x.inside.Admit(&r.ctx, context.Background())
+	r.ctx, r.cancel = context.WithCancel(x.ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.calls[id] = r
@@ -281,7 +278,7 @@ func (x *session) begin(r *running, id string) {
 
 // end forgets a call that is over.
 func (r *running) end() {
-	r.ctx.Leave()
+	r.cancel()
 	x := r.session
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -296,7 +293,7 @@ func (x *session) stop(id string) bool {
 	defer x.mu.Unlock()
 	r, ok := x.calls[id]
 	if ok {
-		r.ctx.Cancel()
+		r.cancel()
 	}
 	return ok
 }

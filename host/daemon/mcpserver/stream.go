@@ -379,7 +379,7 @@ func (st *stream) takesNow(m message) bool {
 // do makes a call. One that the client has ended is not answered.
 func (st *stream) do(j *job) {
 	defer st.done(j)
-	out := st.user.serve(&j.ctx, j.m)
+	out := st.user.serve(j.ctx, j.m)
 	if j.ctx.Err() == nil {
 		st.out.answer(out, len(st.slots) > 1)
 	}

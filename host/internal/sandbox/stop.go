@@ -10,7 +10,6 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/instrument"
 )
 
@@ -27,10 +26,10 @@ type stopper struct {
 	raised   bool
 	deadline time.Time
 	timer    *time.Timer
-	due      time.Time         // when the timer fires; zero: it is stopped
-	outer    context.Context   // the span's
-	ended    cancelscope.Watch // watches outer
-	closing  func() bool       // stops watching the module's life
+	due      time.Time       // when the timer fires; zero: it is stopped
+	outer    context.Context // the span's
+	ended    func() bool     // stops watching outer
+	closing  func() bool     // stops watching the module's life
 }
 
 // add registers the flag of a module, if it has one.
@@ -56,10 +55,7 @@ func (s *stopper) arm(sp span) {
 	if life != nil && s.closing == nil { // once for all spans of an instance
 		s.closing = context.AfterFunc(life, s.stop)
 	}
-	if s.ended.Do == nil {
-		s.ended.Do = s.stopOuter
-	}
-	s.ended.Begin(outer)
+	s.ended = context.AfterFunc(outer, s.stopOuter)
 	if outer.Err() != nil || life != nil && life.Err() != nil {
 		s.raise()
 	}
@@ -136,8 +132,10 @@ func (s *stopper) disarm() (raised bool) {
 			f.Set(0)
 		}
 	}
-	s.ended.End()
-	s.outer = nil
+	if s.ended != nil {
+		s.ended()
+	}
+	s.outer, s.ended = nil, nil
 	return raised
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cancelscope"
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/shmring"
@@ -16,8 +15,8 @@ import (
 type call struct {
 	module   *Module
 	inv      sandbox.Invocation
-	outer    context.Context   // the caller's: distinguishes its cancellation from our deadline
-	gone     cancelscope.Watch // watches outer while the call runs
+	outer    context.Context // the caller's: distinguishes its cancellation from our deadline
+	gone     func() bool     // stops watching outer
 	deadline time.Time
 	w        *process
 
@@ -146,8 +145,7 @@ func (c *call) begin() (end func()) {
 	c.mu.Lock()
 	c.timer = time.AfterFunc(next, c.wake)
 	c.mu.Unlock()
-	c.gone.Do = c.kill
-	c.gone.Begin(c.outer)
+	c.gone = context.AfterFunc(c.outer, c.kill)
 	return c.end
 }
 
@@ -228,7 +226,7 @@ const resultGrace = time.Second
 
 // end ends the call's timer and its share of the cores.
 func (c *call) end() {
-	c.gone.End()
+	c.gone()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
