@@ -233,6 +233,10 @@ test-image: ## build the binary as packaging/Dockerfile does, and see that it ne
 test-inspector: plugins toolchains ## try the MCP Inspector's CLI mode over HTTP and stdio (its npm package takes 110 MB and 30 s to install)
 	@GO="$(GO)" FLAGS="$(FLAGS)" host/daemon/clients/run.sh inspector
 
+.PHONY: test-servers
+test-servers: plugins toolchains ## compare eleven MCP servers from npm behind weir with themselves (their packages take 420 MB and a minute to install)
+	@CGO_ENABLED=0 GO="$(GO)" FLAGS="$(FLAGS)" host/daemon/clients/run.sh servers
+
 .PHONY: test-hostile
 test-hostile: ## the long form of the hostile plugins: true bounds on time, figures for docs/security.md (5 minutes, quiet machine)
 	WEIR_HOSTILE=quiet $(GO) test -count=1 -v -timeout 60m ./host/internal/hostile
