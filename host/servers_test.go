@@ -237,7 +237,7 @@ func TestServerFailuresAreSaid(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	h := served(t, nil, plugin.Server{Name: "files", URL: web.URL})
-	for code, want := range map[int]string{http.StatusOK: "the answer of the MCP server files cannot be used", http.StatusServiceUnavailable: "the MCP server files cannot be reached: "} {
+	for code, want := range map[int]string{http.StatusOK: "the answer of the MCP server files cannot be used", http.StatusServiceUnavailable: "the MCP server files is down: "} {
 		status.Store(int64(code))
 		s := h.Session("me", "c1").ByPerson()
 		e := try(t, s, "files__picture", `{}`).Err

@@ -6,15 +6,19 @@ import (
 
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Waiting returns the plugin that keeps a tool from being called: it has the tool, or
-// the same name, and is not ready. ok is false if there is none.
+// the same name, and is not ready. The tools of a server that has not listed them begin with
+// its name. ok is false if there is none.
 func (h *Host) Waiting(name string) (p plugin.Info, ok bool) {
+	old := toolname.Old(name)
 	for _, p := range h.Plugins() {
-		if p.State != plugin.Ready && (slices.Contains(p.Tools, name) || p.Name == name) {
+		ofServer := p.Kind == plugin.KindServer && strings.HasPrefix(old, toolname.Old(p.Name)+toolname.Clash)
+		if p.State != plugin.Ready && (ofServer || slices.Contains(p.Tools, name) || p.Name == name) {
 			return p, true
 		}
 	}
@@ -53,6 +57,11 @@ func (s *Session) Absent(name string) *tool.Error {
 	p, ok := s.h.Waiting(name)
 	if !ok {
 		return nil
+	}
+	if p.Kind == plugin.KindServer {
+		return msg.ToolError(s.locale, tool.NewError(tool.UnknownTool,
+			tool.Textf("%s cannot be called: the MCP server %s is not ready: %v", text.OneLine(name, 80), p.Name, p.Why),
+			tool.Textf("do without it, and tell the person that `weir plugin info %s` says how to put it right", p.Name)))
 	}
 	return msg.ToolError(s.locale, tool.NewError(tool.UnknownTool,
 		tool.Textf("%s cannot be called: its plugin waits for the operator or was refused", name),

@@ -240,3 +240,23 @@ func TestPicturesBetweenTexts(t *testing.T) {
 		}
 	})
 }
+
+// A call of a tool of a server that never listed any says that the server is down, and why.
+func TestToolOfAServerThatIsDown(t *testing.T) {
+	b := newBench(t, func(c *host.Config, _ *Config) {
+		c.Servers = []plugin.Server{{Name: "crash-y", Command: "/bin/sh", Args: []string{"-c", "echo no key >&2; exit 3"}}}
+	})
+	if err := b.host.WaitServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Refresh()
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		for _, name := range []string{"crash-y__x", "crash_y__x"} {
+			r := b.call(s, name, `{}`)
+			want := name + " cannot be called: the MCP server crash-y is not ready: it is down: the program ended with code 3; its last lines: no key"
+			if !r.IsError || !strings.Contains(textOf(r), want) {
+				b.Errorf("%s", textOf(r))
+			}
+		}
+	})
+}

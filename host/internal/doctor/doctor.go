@@ -102,6 +102,9 @@ func (e *exam) addFix(area string, s Status, fix tool.Text, format string, args 
 // checkTimeout bounds one check that waits for another program.
 const checkTimeout = 5 * time.Second
 
+// serversTime bounds how long MCP servers may take to start.
+const serversTime = 15 * time.Second
+
 // getenv returns an environment variable, "" if it is not set.
 func (e *exam) getenv(name string) string {
 	if e.Source.Env == nil {
@@ -232,6 +235,7 @@ func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {
 	}
 	defer os.RemoveAll(dir)
 	cfg := e.settings.Host(e.Paths, e.secrets, hclog.NewNullLogger(), e.Version)
+	cfg.Servers, _ = e.settings.TrustedServers(e.Source, e.Paths)
 	if err := useCopies(&cfg, dir); err != nil {
 		return nil, err
 	}
@@ -240,6 +244,11 @@ func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {
 		return nil, err
 	}
 	defer h.Close()
+	wait, cancel := context.WithTimeout(ctx, serversTime)
+	defer cancel()
+	if err := h.WaitServers(wait); err != nil && ctx.Err() != nil { // a server that is late has not answered yet
+		return nil, err
+	}
 	return h.Plugins(), nil
 }
 

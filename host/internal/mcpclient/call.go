@@ -25,7 +25,7 @@ type Refusal struct{ Msg string }
 
 func (r *Refusal) Error() string { return r.Msg }
 
-// A DownError reports that the server cannot be reached.
+// A DownError reports that the server cannot be used now.
 type DownError struct {
 	Server string
 	Why    tool.Text
@@ -35,7 +35,7 @@ func (e *DownError) Error() string { return e.MsgText().String() }
 
 // MsgText returns the sentence.
 func (e *DownError) MsgText() tool.Text {
-	return tool.Textf("the MCP server %s cannot be reached: %v", e.Server, e.Why)
+	return tool.Textf("the MCP server %s is down: %v", e.Server, e.Why)
 }
 
 // An UnusableError reports an answer that cannot be decoded. The log has the
@@ -65,6 +65,7 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 		defer s.progress.drop(token)
 		p.SetProgressToken(token)
 	}
+	ctx = withAnswer(ctx)
 	r, err := session.CallTool(ctx, p)
 	if err != nil {
 		return nil, s.failure(ctx, session, err)
@@ -148,18 +149,47 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	switch {
 	case broken(err):
 		go func() { _ = session.Close() }() // maintain connects again
-		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
+		return s.whyLost(ctx, session, err)
 	case why != nil:
 		return why
 	case said == inPlace(errUnusable): // logged when it was read
 		return &UnusableError{s.cfg.Name}
 	case said == notTaken:
-		return &DownError{s.cfg.Name, tool.Text{Format: reason(err)}}
+		return &DownError{s.cfg.Name, webWhy(ctx, err)}
 	case refused:
 		return &Refusal{Msg: short(said, 500)}
 	}
 	s.log.Warn("an answer of another server cannot be used", "server", s.cfg.Name, "error", reason(err))
 	return &UnusableError{s.cfg.Name}
+}
+
+// whyLost returns the error of a call whose connection has ended. How a program ended is known
+// when it has.
+func (s *Server) whyLost(ctx context.Context, session *mcp.ClientSession, err error) error {
+	if s.cfg.URL != "" {
+		return &DownError{s.cfg.Name, webWhy(ctx, err)}
+	}
+	if current, _, tried := s.now(); current == session {
+		if err := s.await(ctx, tried); err != nil {
+			return err
+		}
+	}
+	why := s.Status().Why
+	if why.IsZero() { // it is connected again
+		why = tool.Textf("the connection has ended")
+	}
+	return &DownError{s.cfg.Name, why}
+}
+
+// webWhy returns why a request over HTTP has failed.
+func webWhy(ctx context.Context, err error) tool.Text {
+	if web := webReason(err); web != nil {
+		return web.Text
+	}
+	if refused := answerOf(ctx).problem(); refused != nil {
+		return refused.Text
+	}
+	return tool.Textf("the connection has ended")
 }
 
 // notTaken is the SDK's message for a request that failed while the connection

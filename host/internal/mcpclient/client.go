@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,6 +61,7 @@ const (
 type Status struct {
 	State State
 	Why   tool.Text // why it is Down; zero in every other state
+	Fix   tool.Text // what to do then; zero: nothing in particular
 	Tools []Tool
 	Notes []tool.Text // faults of its tool list
 	// Unpassed is what the server offers besides tools: "resources", "prompts" or both.
@@ -93,7 +94,8 @@ type Server struct {
 	progress reports
 	unasked  *unasked
 	web      *http.Transport
-	cmd      *exec.Cmd // of the last connection, used only by maintain; nil: none
+	mask     *strings.Replacer
+	process  *process // of the last connection, used only by maintain; nil: none
 
 	mu      sync.Mutex
 	status  Status
@@ -116,7 +118,7 @@ func Open(cfg Config) *Server {
 	log = cmp.Or(log, hclog.NewNullLogger())
 	s := &Server{
 		cfg: cfg, log: log, done: make(chan struct{}), retry: make(chan struct{}, 1),
-		status: Status{State: Starting}, tried: make(chan struct{}), unasked: newUnasked(cfg.Name, log),
+		status: Status{State: Starting}, tried: make(chan struct{}), unasked: newUnasked(cfg.Name, log), mask: masks(cfg),
 	}
 	if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		s.web = base.Clone()

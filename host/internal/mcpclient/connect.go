@@ -3,8 +3,6 @@ package mcpclient
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os/exec"
 	"reflect"
 	"strings"
 	"time"
@@ -37,9 +35,9 @@ func (s *Server) maintain() {
 				s.cfg.pause.Reset()
 			}
 		}
-		if s.cmd != nil {
-			endGroup(s.cmd)
-			s.cmd = nil
+		if s.process != nil {
+			s.process.end()
+			s.process = nil
 		}
 		if s.ctx.Err() != nil {
 			return
@@ -68,6 +66,7 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 	})
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
 	defer cancel()
+	ctx = withAnswer(ctx)
 	transport, err := s.transport()
 	if err != nil {
 		return nil, nil, err
@@ -126,6 +125,9 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 			ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
 			tools, notes, err := list(ctx, session)
 			cancel()
+			if err != nil && s.process != nil && broken(err) {
+				continue // the session ends, and says why
+			}
 			if err != nil {
 				s.log.Warn("the server's tools cannot be listed again", "server", s.cfg.Name, "error", s.explain(ctx, err))
 				continue
@@ -135,30 +137,6 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 			}
 		}
 	}
-}
-
-// lost returns why a connection has ended.
-func (s *Server) lost(err error) error {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return msg.Errorf("the program ended with code %d", exit.ExitCode())
-	}
-	return msg.Errorf("the connection has ended")
-}
-
-// explain returns a sentence that states why a server cannot be used.
-func (s *Server) explain(ctx context.Context, err error) error {
-	var exit *exec.ExitError
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return msg.Errorf("it did not answer within %s", s.cfg.Start)
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return msg.Errorf("the program %q was not found", s.cfg.Command)
-	case errors.Is(err, fs.ErrPermission):
-		return msg.Errorf("the program %q may not be run", s.cfg.Command)
-	case errors.As(err, &exit):
-		return msg.Errorf("the program ended with code %d", exit.ExitCode())
-	}
-	return errors.New(reason(err))
 }
 
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text) {
@@ -176,7 +154,10 @@ func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text)
 func (s *Server) down(err error) {
 	s.mu.Lock()
 	s.session = nil
-	s.status.State, s.status.Why = Down, msg.Of(err)
+	s.status.State, s.status.Why, s.status.Fix = Down, msg.Of(err), tool.Text{}
+	if p, ok := errors.AsType[*msg.Problem](err); ok {
+		s.status.Fix = p.Hint
+	}
 	s.finishTry()
 	s.mu.Unlock()
 	s.log.Warn("another server's tools cannot be used", "server", s.cfg.Name, "why", err)

@@ -9,7 +9,8 @@
 // # Files
 //
 //   - client, connect: one server
-//   - program, transport: its process, HTTP
+//   - program, output, group, transport: its program, HTTP
+//   - explain: why it cannot be used
 //   - tools, call: its tools
 //   - bounds, unasked: what it may send
 package mcpclient

@@ -63,8 +63,8 @@ func TestOneCallFailsAlone(t *testing.T) {
 		status       int
 		want         string
 	}{
-		{"too many requests", "", http.StatusTooManyRequests, "Too Many Requests"},
-		{"not now", "", http.StatusServiceUnavailable, "Service Unavailable"},
+		{"too many requests", "", http.StatusTooManyRequests, "refuses more requests for now (status 429)"},
+		{"not now", "", http.StatusServiceUnavailable, "the server has failed (status 503)"},
 		{"an image that is no base64", `{"content":[{"type":"image","mimeType":"image/png","data":"***"}]}`, 0, "base64"},
 		{"content of no known type", `{"content":[{"type":"hologram"}]}`, 0, "hologram"},
 		{"content that is no list", `{"content":7}`, 0, "cannot unmarshal"},

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,64 +18,177 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/host/internal/lines"
-	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A command is a server program with its standard input and output. The SDK's
-// transport ends at the first line that is not a message, but programs also print
-// other lines there. A command logs and skips these.
-type command struct {
-	cmd *exec.Cmd
-	log *outputLog
+// A process is one run of a server's program. The SDK's transport ends at the first line of
+// its output that is not a message, but programs also print other lines there. A process logs
+// and skips these.
+type process struct {
+	cmd  *exec.Cmd
+	said said
+	in   *os.File
+	out  *messageReader
+	errs *os.File
+	log  *outputLog // of its standard error
+
+	guard  *guard
+	exited chan struct{} // closed when the process has ended
+	read   chan struct{} // closed when its standard error has
+	once   sync.Once
+	why    tool.Text // of end
+}
+
+func newProcess(s *Server) *process {
+	p := &process{cmd: exec.Command(s.cfg.Command, s.cfg.Args...), exited: make(chan struct{}), read: make(chan struct{})}
+	p.cmd.Dir = s.cfg.Dir
+	p.cmd.Env = []string{} // nil would be all of ours
+	for _, name := range inherited() {
+		if v, ok := os.LookupEnv(name); ok {
+			p.cmd.Env = append(p.cmd.Env, name+"="+v)
+		}
+	}
+	for name, v := range s.cfg.Env {
+		p.cmd.Env = append(p.cmd.Env, name+"="+v) // after the inherited ones: the last one counts
+	}
+	p.out = &messageReader{log: &outputLog{server: s, said: &p.said}}
+	p.log = &outputLog{server: s, said: &p.said}
+	group(p.cmd)
+	return p
 }
 
 // Connect implements mcp.Transport.
-func (c *command) Connect(ctx context.Context) (mcp.Connection, error) {
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
+func (p *process) Connect(ctx context.Context) (mcp.Connection, error) {
+	if err := p.start(); err != nil {
 		return nil, err
 	}
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	t := mcp.IOTransport{Reader: &messageReader{r: bufio.NewReaderSize(out, 64<<10), log: c.log}, Writer: &input{in, c.cmd}, MaxLineLength: MaxBytes}
+	t := mcp.IOTransport{Reader: p.out, Writer: &input{p.in, p}, MaxLineLength: MaxBytes}
 	return t.Connect(ctx)
+}
+
+// start starts the program. It makes the pipes itself: those of package exec close with the
+// process, before its last lines are read.
+func (p *process) start() error {
+	var theirs []io.Closer
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // the program has its own
+		}
+	}()
+	var err error
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				theirs = append(theirs, r, w)
+			}
+		}
+		return r, w
+	}
+	in, ours := pipe()
+	out, stdout := pipe()
+	errs, stderr := pipe()
+	if err != nil {
+		return err
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, stdout, stderr
+	g := newGuard()
+	if err := p.cmd.Start(); err != nil {
+		g.close()
+		return err
+	}
+	g.watch(p.cmd.Process.Pid)
+	theirs = []io.Closer{in, stdout, stderr}
+	p.guard, p.in, p.errs = g, ours, errs
+	p.out.file, p.out.r = out, bufio.NewReaderSize(out, 64<<10)
+	go func() {
+		defer close(p.exited)
+		_ = p.cmd.Wait() // ProcessState says how it ended
+	}()
+	go func() {
+		defer close(p.read)
+		_, _ = io.Copy(p.log, errs) // until its end, or until end closes it
+		p.log.flush()
+	}()
+	return nil
+}
+
+// end ends the program in the order of the protocol: it closes the input, sends SIGTERM, then
+// kills the program with all that it has started. It returns when the output has been read to
+// its end, with the reason why the program ended. A program that was not started
+// has none.
+func (p *process) end() tool.Text {
+	p.once.Do(func() {
+		if p.in == nil {
+			return
+		}
+		_ = p.in.Close() // it may have ended already
+		asked := false
+		for !p.exitsWithin(endTime) && !asked {
+			asked = true
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // the system may have no such signal
+		}
+		endGroup(p.cmd)
+		_ = p.cmd.Process.Kill() // where there are no groups
+		<-p.exited
+		p.guard.close()
+		// What has left the group may hold the output open.
+		give := time.AfterFunc(endTime, func() { _ = p.errs.Close(); _ = p.out.file.Close() })
+		<-p.read
+		p.out.drain()
+		give.Stop()
+		_ = p.errs.Close() // again, perhaps
+		_ = p.out.file.Close()
+		p.why = p.reason(asked)
+	})
+	return p.why
+}
+
+func (p *process) exitsWithin(d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// reason returns how the program ended, with its last lines. asked says that we ended it.
+func (p *process) reason(asked bool) tool.Text {
+	why := tool.Textf("the program ended with code %d", p.cmd.ProcessState.ExitCode())
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		why = tool.Textf("the program was ended by the signal %q", status.Signal().String())
+	}
+	if asked {
+		why = tool.Textf("the program closed its output")
+	}
+	return p.withLines(why)
+}
+
+// withLines adds the program's last lines to a sentence.
+func (p *process) withLines(why tool.Text) tool.Text {
+	if lines := p.said.String(); lines != "" {
+		return tool.Textf("%v; its last lines: %s", why, lines)
+	}
+	return why
 }
 
 // An input is a program's standard input. Its Close also ends the program.
 type input struct {
-	io.WriteCloser
-	cmd *exec.Cmd
+	io.Writer
+	of *process
 }
 
-// Close ends the program in the order of the protocol: it closes the input, sends
-// SIGTERM, then kills the program. The error is how the program ended.
+// Close implements io.Closer.
 func (i *input) Close() error {
-	_ = i.WriteCloser.Close() // it may have ended already
-	ended := make(chan error, 1)
-	go func() { ended <- i.cmd.Wait() }()
-	for _, end := range []func() error{
-		func() error { return nil },
-		func() error { return i.cmd.Process.Signal(syscall.SIGTERM) },
-		i.cmd.Process.Kill,
-	} {
-		_ = end() // it may be gone, or the system has no such signal
-		select {
-		case err := <-ended:
-			return err
-		case <-time.After(endTime):
-		}
-	}
-	return msg.Errorf("the program does not end")
+	i.of.end()
+	return nil
 }
 
-// A messageReader reads messages, one per line, and skips other lines. It is not
-// safe for concurrent use.
+// A messageReader reads messages, one per line, and skips other lines. It is safe for
+// concurrent use.
 type messageReader struct {
+	file *os.File // that is read
+	mu   sync.Mutex
 	r    *bufio.Reader
 	log  *outputLog
 	rest []byte // of a message
@@ -82,6 +197,8 @@ type messageReader struct {
 
 // Read implements io.Reader.
 func (s *messageReader) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for len(s.rest) == 0 {
 		if s.long != nil {
 			if err := lines.Skip(s.r, s.long); err != nil {
@@ -105,9 +222,11 @@ func (s *messageReader) Read(p []byte) (int, error) {
 		case isMessage(line):
 			s.rest = ended(line)
 		case err != nil:
+			_, _ = s.log.Write(line) // which never fails
+			s.log.flush()
 			return 0, err
 		default:
-			_, _ = s.log.Write(line) // which never fails
+			_, _ = s.log.Write(line)
 			s.rest = ended(refused(line, errUnusable))
 		}
 	}
@@ -115,6 +234,9 @@ func (s *messageReader) Read(p []byte) (int, error) {
 	s.rest = s.rest[n:]
 	return n, nil
 }
+
+// drain reads to the end, for the lines that are no messages.
+func (s *messageReader) drain() { _, _ = io.Copy(io.Discard, struct{ io.Reader }{s}) }
 
 // ended returns a message with its end: the SDK accepts nothing else after one. It
 // returns nil for none.

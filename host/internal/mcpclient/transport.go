@@ -1,11 +1,8 @@
 package mcpclient
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -31,7 +28,8 @@ const endTime = 2 * time.Second
 
 func (s *Server) transport() (mcp.Transport, error) {
 	if s.cfg.URL == "" {
-		return s.program(), nil
+		s.process = newProcess(s)
+		return s.process, nil
 	}
 	u, err := url.Parse(s.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -41,25 +39,6 @@ func (s *Server) transport() (mcp.Transport, error) {
 		Endpoint:   s.cfg.URL,
 		HTTPClient: &http.Client{Transport: headers{base: s.web, scheme: u.Scheme, host: u.Host, set: s.cfg.Headers, unasked: s.unasked}},
 	}, nil
-}
-
-func (s *Server) program() mcp.Transport {
-	cmd := exec.Command(s.cfg.Command, s.cfg.Args...)
-	cmd.Dir = s.cfg.Dir
-	cmd.Env = []string{} // nil would be all of ours
-	for _, name := range inherited() {
-		if v, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+v)
-		}
-	}
-	for name, v := range s.cfg.Env {
-		cmd.Env = append(cmd.Env, name+"="+v) // after the inherited ones: the last one counts
-	}
-	cmd.Stderr = &outputLog{server: s}
-	cmd.WaitDelay = endTime
-	group(cmd)
-	s.cmd = cmd
-	return &command{cmd, &outputLog{server: s}}
 }
 
 // headers adds headers to requests for one host and scheme. A redirect to another
@@ -80,6 +59,9 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := h.base.RoundTrip(r)
+	if a := answerOf(r.Context()); a != nil && err == nil {
+		a.status.Store(int64(resp.StatusCode))
+	}
 	switch {
 	case err != nil:
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
@@ -92,39 +74,3 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // MaxBytes bounds an answer: an HTTP body, or a line of a program.
 const MaxBytes = 32 << 20
-
-// maxLine bounds a logged line, in bytes.
-const maxLine = 2000
-
-// An outputLog logs the lines of a program that are not messages. It is not safe
-// for concurrent use.
-type outputLog struct {
-	server *Server
-	rest   []byte // of the line that has not ended
-}
-
-// Write implements io.Writer. It never fails, because an error would stop the
-// program.
-func (c *outputLog) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		line, after, ended := bytes.Cut(p, []byte("\n"))
-		c.rest = append(c.rest, line[:min(len(line), maxLine-len(c.rest))]...)
-		if !ended {
-			return n, nil
-		}
-		if text := short(string(c.rest), maxLine); text != "" {
-			c.server.log.Debug("another server says", "server", c.server.cfg.Name, "line", text)
-		}
-		c.rest, p = c.rest[:0], after
-	}
-}
-
-// short returns a text on one line, cut to n bytes.
-func short(text string, n int) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
-}

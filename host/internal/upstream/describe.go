@@ -41,8 +41,10 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 	case mcpclient.Starting:
 		info.State, info.Why = plugin.Pending, tool.Textf("it has not answered yet")
 	case mcpclient.Down:
-		info.State, info.Why = plugin.Pending, tool.Textf("it cannot be reached: %s", st.Why)
-		info.Fix = tool.Textf("check its command or url in tools.toml; weir tries again automatically")
+		info.State, info.Why = plugin.Pending, tool.Textf("it is down: %v", st.Why)
+		if info.Fix = st.Fix; info.Fix.IsZero() {
+			info.Fix = tool.Textf("check its command or url in tools.toml; weir tries again automatically")
+		}
 	}
 	var allowed []Named
 	for _, t := range s.named(st.Tools) {

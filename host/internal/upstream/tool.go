@@ -18,6 +18,9 @@ import (
 // maxErrorChars bounds the text of a server's error.
 const maxErrorChars = 500
 
+// maxWhyChars bounds the last lines of a program that has ended.
+const maxWhyChars = 1200
+
 // A Tool runs calls on a server. It implements runner.Runner, with the name of the
 // tool as the Invocation's export. It is safe for concurrent use.
 type Tool struct{ Server *Server }
@@ -81,7 +84,7 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 		return &tool.Error{Code: tool.Failed, Msg: text.OneLine(refusal.Msg, maxErrorChars)}
 	case errors.As(err, &down):
 		return tool.Errorf(tool.Failed, "use another tool, or try again later",
-			"the MCP server %s cannot be reached: %q; the host tries again", down.Server, msg.Clean(down.Why, func(s string) string { return text.OneLine(s, maxErrorChars) }))
+			"the MCP server %s is down: %v; the host tries again", down.Server, msg.Clean(down.Why, func(s string) string { return text.OneLine(s, maxWhyChars) }))
 	case errors.As(err, &unusable):
 		return tool.Errorf(tool.Failed, "try other arguments, or use another tool",
 			"the answer of the MCP server %s cannot be used", unusable.Server)
