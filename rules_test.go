@@ -213,7 +213,8 @@ var allowed = map[string]map[string]string{
 		"golang.org/x/sys": "scheduling attributes of threads",
 	},
 	"host/internal/confine": {
-		"golang.org/x/sys": "system call filters and limits",
+		"golang.org/x/sys":                    "system call filters, capabilities and limits",
+		"github.com/landlock-lsm/go-landlock": "the kernel's wall around folders, in all threads",
 	},
 	"host/internal/shmring": {
 		"golang.org/x/sys": "pipes and shared memory of the kernel",

@@ -22,6 +22,7 @@ import (
 	"github.com/weirhost/weir/host/internal/judge"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/memory"
+	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
@@ -42,27 +43,30 @@ var ErrClosed = msg.Errorf("the host is closed")
 
 // A Host runs tools. It is safe for concurrent use.
 type Host struct {
-	cfg       Config // of Open; the current Settings are in settings
-	log       hclog.Logger
-	engines   atomic.Pointer[runner.Engines]
-	archive   archive.Store
-	callLog   CallLog                                      // nil: none
-	quota     func(context.Context, Principal) *tool.Error // nil: none
-	builtin   history.Tools                                // load_tool_history and search_tool_history
-	meaning   *memory.Memory                               // vectors and summaries of results
-	temp      string                                       // folder of a temporary archive; empty: none
-	answers   *answer.Cache
-	lock      *sharedlock.Lock // weir.lock; nil: none
-	catalog   *catalog.Catalog // which plugins may run
-	index     *modindex.Index
-	memory    approval.Memory
-	largeText cpusched.LargeTexts
-	running   *sched.Limiter     // slots for the guests that run
-	modules   *runner.Cache      // the loaded modules
-	lister    *runner.ToolLister // asks third-party plugins for their tools
-	remote    atomic.Int64       // numbers the calls of third-party plugins
-	servers   *upstream.Set
-	offline   *egress.Client // of plugins without a network: it refuses every host
+	cfg     Config // of Open; the current Settings are in settings
+	log     hclog.Logger
+	engines atomic.Pointer[runner.Engines]
+	// openMemories opens the memories of plugins in this process, which hides itself when
+	// it has worker processes.
+	openMemories func(memsnap.Method) (*memsnap.Space, error)
+	archive      archive.Store
+	callLog      CallLog                                      // nil: none
+	quota        func(context.Context, Principal) *tool.Error // nil: none
+	builtin      history.Tools                                // load_tool_history and search_tool_history
+	meaning      *memory.Memory                               // vectors and summaries of results
+	temp         string                                       // folder of a temporary archive; empty: none
+	answers      *answer.Cache
+	lock         *sharedlock.Lock // weir.lock; nil: none
+	catalog      *catalog.Catalog // which plugins may run
+	index        *modindex.Index
+	memory       approval.Memory
+	largeText    cpusched.LargeTexts
+	running      *sched.Limiter     // slots for the guests that run
+	modules      *runner.Cache      // the loaded modules
+	lister       *runner.ToolLister // asks third-party plugins for their tools
+	remote       atomic.Int64       // numbers the calls of third-party plugins
+	servers      *upstream.Set
+	offline      *egress.Client // of plugins without a network: it refuses every host
 
 	reloading sync.Mutex // held by everything that replaces current or settings
 	current   atomic.Pointer[snapshot.Snapshot]
@@ -108,6 +112,7 @@ func Open(ctx context.Context, cfg Config) (h *Host, err error) {
 	if err := h.openArchive(ctx); err != nil {
 		return h, err
 	}
+	h.openMemories = memsnap.Opener()
 	engines, err := runner.Open(ctx, settings.Sandbox, h.enginesConfig())
 	if err != nil {
 		return h, err

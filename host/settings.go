@@ -225,7 +225,7 @@ func (h *Host) newEngines(ctx context.Context, s Sandbox) (*runner.Engines, erro
 
 // enginesConfig returns what Engines need besides a Sandbox.
 func (h *Host) enginesConfig() runner.EnginesConfig {
-	return runner.EnginesConfig{WorkerCommand: h.cfg.WorkerCommand, CacheDir: h.cfg.CacheDir, Logger: h.log}
+	return runner.EnginesConfig{WorkerCommand: h.cfg.WorkerCommand, CacheDir: h.cfg.CacheDir, Logger: h.log, OpenMemories: h.openMemories}
 }
 
 // slots returns how many guests may run at the same time.

@@ -1,12 +1,12 @@
 // Package confine restricts the process that runs a guest. What the WebAssembly sandbox
-// promises should hold even if a guest breaks out of it.
+// promises should hold even if a guest breaks out of it and runs native code.
 //
-// The parent calls [Thread] in the thread that starts the children: they inherit a
-// filter of system calls without network and without access to other processes. A
-// child then calls [Harden], which hides its memory and lets it start no process,
-// [CloseInherited], which closes descriptors that it was not given on purpose, and
-// [Bind], which sets its limits of memory, CPU time and descriptors. None of it can be
-// undone.
+// The parent calls [Hide] before it starts children, and [Thread] in the thread that starts
+// them. A child then calls [Harden], which hides its memory, [CloseInherited], which closes
+// descriptors that it was not given on purpose, and [Bind], which sets its limits of memory,
+// CPU time and descriptors. Before it handles anything that a stranger made it calls [Seal]:
+// from then on it makes the system calls of a short list, opens files in the folders of its
+// [Set] alone, and has no capability that these do not need. None of it can be undone.
 package confine
 
 // Bounds are the limits that the kernel enforces for a process; 0: no limit.
@@ -14,4 +14,28 @@ type Bounds struct {
 	Data  int64 // bytes of private writable memory
 	CPU   int64 // seconds of CPU time
 	Files int64 // open descriptors
+}
+
+// A Set is what stays open to a child that is sealed, beside its pipes.
+type Set struct {
+	Folders []Folder
+	Files   []int // descriptors of files in memory, which it may map
+	Code    bool  // it may make code executable, as a compiler does
+}
+
+// A Folder is one that a child may use.
+type Folder struct {
+	FD    int  // its open descriptor
+	Write bool // false: nothing in it can be changed
+	Own   bool // everything in it belongs to this user, so that no capability is needed
+}
+
+// writes reports whether one of the folders may be changed.
+func (s Set) writes() bool {
+	for _, f := range s.Folders {
+		if f.Write {
+			return true
+		}
+	}
+	return false
 }

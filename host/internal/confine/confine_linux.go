@@ -9,21 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Operations of prctl.
-const (
-	prSetDumpable   = 4
-	prSetNoNewPrivs = 38
-)
+// Hide closes this process's memory, environment and descriptors to other processes of its
+// user. What it needs of its own files below /proc it opens before.
+func Hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-func prctl(op, arg uintptr) error {
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, op, arg, 0, 0, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// Harden closes this process to other processes and lets it start none. It checks that
-// the descriptors of its pipes are pipes.
+// Harden closes this process to other processes. It checks that the descriptors of its
+// pipes are pipes.
 func Harden(pipes ...int) error {
 	for _, fd := range pipes {
 		var st syscall.Stat_t
@@ -32,8 +23,7 @@ func Harden(pipes ...int) error {
 		}
 	}
 	LeaveTerminal()
-	_ = startNothing() // optional, like the first filter
-	return prctl(prSetDumpable, 0)
+	return Hide()
 }
 
 // LeaveTerminal gives up the controlling terminal for good: only a session leader can
@@ -92,14 +82,9 @@ func CloseInherited(first int) error {
 // Path returns the path of an inherited descriptor.
 func Path(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// Thread restricts the calling thread and every process that it starts: no program
-// gains privileges by setuid, and there are no sockets and no access to other processes.
-// A kernel without system call filters offers less protection.
+// Thread restricts the calling thread and every process that it starts: no program gains
+// privileges by setuid or by a file, and one of root has few.
 func Thread() {
-	_ = prctl(prSetNoNewPrivs, 1)
-	_ = filter()
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // a kernel that has it never fails
+	limitChildren()
 }
-
-// StartNothing lets this process start threads and nothing else. The error says that
-// the kernel has no system call filters.
-func StartNothing() error { return startNothing() }

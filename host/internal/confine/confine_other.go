@@ -9,6 +9,12 @@ var errSystem = errors.New("tools run in processes of their own on Linux only")
 // Harden returns an error: this system has no workers.
 func Harden(...int) error { return errSystem }
 
+// Hide does nothing: this system has no such wall.
+func Hide() error { return nil }
+
+// Seal returns an error: this system has no workers.
+func Seal(Set) error { return errSystem }
+
 // Bind returns an error: this system has no workers.
 func Bind(Bounds) error { return errSystem }
 

@@ -3,83 +3,95 @@
 package confine
 
 import (
+	"errors"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no worker needs and that lead out of it: to the
-// network and into other processes.
-var denied = []uint32{
-	syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR, syscall.SYS_CONNECT, syscall.SYS_BIND, syscall.SYS_LISTEN,
-	syscall.SYS_ACCEPT, syscall.SYS_ACCEPT4, syscall.SYS_SENDTO, syscall.SYS_SENDMSG,
-	syscall.SYS_PTRACE, syscall.SYS_KILL, syscall.SYS_MOUNT, syscall.SYS_CHROOT, syscall.SYS_UNSHARE,
-	424, 434, 438, // pidfd_send_signal, pidfd_open, pidfd_getfd
-	425, 426, 427, // io_uring, which can do all of the above
-}
-
 // Words of the kernel's packet filter language, as seccomp uses it.
 const (
-	loadWord    = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
-	jumpEqual   = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
-	jumpSet     = syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K
-	jumpAtLeast = syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
-	answer      = syscall.BPF_RET | syscall.BPF_K
+	loadWord    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	maskWord    = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+	jumpEqual   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	jumpAtLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	jumpAlways  = unix.BPF_JMP | unix.BPF_JA
+	answer      = unix.BPF_RET | unix.BPF_K
 
-	atNumber, atArch, atFirst = 0, 4, 16 // offsets in the filter's input; the last is the low half of an argument
+	atNumber, atArch, atFirst = 0, 4, 16 // offsets in the filter's input; the last is the first argument
 
-	allow    = 0x7fff0000
-	fails    = 0x00050000
-	deny     = fails | uint32(syscall.EPERM)
-	unknown  = fails | uint32(syscall.ENOSYS)
+	deny    = unix.SECCOMP_RET_ERRNO | uint32(syscall.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(syscall.ENOSYS)
+
 	otherABI = 0x40000000 // on amd64 numbers from here on belong to the x32 ABI
-
-	setFilter             = 1
-	ownThread, allThreads = 0, 1
 )
 
-// filter installs a system call filter for the calling thread and all that it starts.
-// The thread must have given up new privileges.
-func filter() error {
-	program := []syscall.SockFilter{
+// program returns a filter that allows what the calls list and denies all else. clone3
+// seems not to exist: its flags are in memory, where a filter cannot read, and a C library
+// takes clone instead.
+func program(calls []call) []unix.SockFilter {
+	p := []unix.SockFilter{
 		{Code: loadWord, K: atArch},
 		{Code: jumpEqual, K: nativeArch, Jt: 1},
 		{Code: answer, K: deny},
 		{Code: loadWord, K: atNumber},
 		{Code: jumpAtLeast, K: otherABI, Jf: 1},
 		{Code: answer, K: deny},
-	}
-	return install(program, denied, ownThread)
-}
-
-// startNothing installs one more filter for all threads of this process: it may create
-// threads and nothing else. A process that it started would survive its kill. clone3
-// answers ENOSYS, so a C library uses clone.
-func startNothing() error {
-	program := []syscall.SockFilter{
-		{Code: loadWord, K: atNumber},
-		{Code: jumpEqual, K: syscall.SYS_CLONE, Jf: 4},
-		{Code: loadWord, K: atFirst},
-		{Code: jumpSet, K: syscall.CLONE_THREAD, Jf: 1},
-		{Code: answer, K: allow},
-		{Code: answer, K: deny},
 		{Code: jumpEqual, K: unix.SYS_CLONE3, Jf: 1},
 		{Code: answer, K: unknown},
 	}
-	return install(program, starting, allThreads)
+	for _, c := range calls {
+		body := c.body()
+		p = append(p, unix.SockFilter{Code: jumpEqual, K: c.number, Jt: 1}, unix.SockFilter{Code: jumpAlways, K: uint32(len(body))})
+		p = append(p, body...)
+	}
+	return append(p, unix.SockFilter{Code: answer, K: deny})
 }
 
-// install adds a filter: the program, which ends with the system call's number loaded,
-// then a denial for each number in no, and permission for all others.
-func install(program []syscall.SockFilter, no []uint32, threads uintptr) error {
-	for _, number := range no {
-		program = append(program, syscall.SockFilter{Code: jumpEqual, K: number, Jf: 1}, syscall.SockFilter{Code: answer, K: deny})
+// body returns the part of the filter for one system call, which always answers.
+func (c call) body() (p []unix.SockFilter) {
+	for _, way := range c.ways {
+		var tests []unix.SockFilter
+		for _, t := range way {
+			tests = append(tests,
+				unix.SockFilter{Code: loadWord, K: atFirst + 8*t.arg + 4*t.half},
+				unix.SockFilter{Code: maskWord, K: t.mask},
+				unix.SockFilter{Code: jumpEqual, K: t.want}, // else to the next way; set below
+			)
+		}
+		for i := range tests {
+			if tests[i].Code == jumpEqual {
+				tests[i].Jf = uint8(len(tests) - i)
+			}
+		}
+		p = append(append(p, tests...), unix.SockFilter{Code: answer, K: unix.SECCOMP_RET_ALLOW})
 	}
-	program = append(program, syscall.SockFilter{Code: answer, K: allow})
-	prog := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setFilter, threads, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return errno
+	return append(p, unix.SockFilter{Code: answer, K: deny})
+}
+
+// filter installs the filter for all threads of this process, which must have given up new
+// privileges. A kernel that knows no filters is no error, and one that logs no refusals
+// still refuses. Where the kernel logs, its log names the number of a refused system call.
+func filter(s Set) error {
+	list := program(calls(s))
+	prog := unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]}
+	var errno syscall.Errno
+	for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG, unix.SECCOMP_FILTER_FLAG_TSYNC} {
+		_, _, errno = syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+		if errno != syscall.EINVAL {
+			break
+		}
 	}
-	return nil
+	if errno == 0 || !filters() {
+		return nil
+	}
+	return errors.Join(errors.New("its system calls cannot be filtered"), errno)
+}
+
+// filters reports whether the kernel has system call filters.
+func filters() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0
 }

@@ -2,10 +2,8 @@
 
 package confine
 
-import "syscall"
-
 // There are no lists of system calls for this machine.
 
-func filter() error { return syscall.ENOSYS }
+func filter(Set) error { return nil }
 
-func startNothing() error { return syscall.ENOSYS }
+func filters() bool { return false }

@@ -92,8 +92,11 @@ func (v *veil) secret(place []string) bool {
 func wards(root string, paths []string) []ward {
 	var ws []ward
 	for _, path := range paths {
+		if bare(path) {
+			continue
+		}
 		abs, err := filepath.Abs(path)
-		if err != nil || bare(path) {
+		if err != nil {
 			continue
 		}
 		rel, err := filepath.Rel(root, settled(abs))

@@ -16,6 +16,9 @@ type Image struct {
 	view   []byte   // the file, read-only
 	size   uint64
 	stored uint64
+
+	prepared *os.File // the file, if it was made beforehand and will serve again
+
 	refs   atomic.Int64 // the owner's and one of each memory; at 0 all is gone
 	closed atomic.Bool
 }
@@ -36,17 +39,21 @@ func (s *Space) newImage(memory []byte) (_ *Image, err error) {
 }
 
 func (im *Image) write(memory []byte) (err error) {
-	if im.file, err = newFile(); err != nil {
+	if im.prepared, err = im.space.spare(); err != nil {
 		return err
 	}
-	if err := im.file.Truncate(int64(im.size)); err != nil {
-		return err
+	if im.file = im.prepared; im.file == nil {
+		if im.file, err = newFile(int64(im.size)); err != nil {
+			return err
+		}
 	}
 	if err := im.fill(memory); err != nil {
 		return err
 	}
-	if err := seal(im.file); err != nil {
-		return err
+	if im.prepared == nil {
+		if err := seal(im.file); err != nil {
+			return err
+		}
 	}
 	im.view, err = mapView(im.file, im.size)
 	return err
@@ -113,6 +120,9 @@ func (im *Image) remove() error {
 	if im.view != nil {
 		errs = append(errs, unmap(im.view))
 		im.view = nil
+	}
+	if im.prepared != nil {
+		return errors.Join(append(errs, im.space.putSpare(im.prepared))...)
 	}
 	if im.file != nil {
 		errs = append(errs, im.file.Close())

@@ -11,6 +11,15 @@ import (
 // openTable opens the table of this process's pages.
 func openTable() (*os.File, error) { return os.Open("/proc/self/pagemap") }
 
+// duplicate returns another descriptor of an open table.
+func duplicate(table *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(table.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), table.Name()), nil
+}
+
 // scanRequest is PAGEMAP_SCAN of linux/fs.h: _IOWR('f', 16, struct pm_scan_arg).
 // On the few machines that write request numbers in another way the kernel
 // refuses it, and Open takes the next method.

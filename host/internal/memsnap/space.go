@@ -53,9 +53,11 @@ type Space struct {
 	table  *os.File // the table of this process's pages; nil with Discard
 	counts bool     // page faults are counted here as Attend needs it
 
-	mu    sync.Mutex
-	stats Stats
-	shut  bool
+	mu       sync.Mutex
+	stats    Stats
+	shut     bool
+	prepared bool       // images have files of Prepare alone
+	files    []*os.File // of Prepare, that no image has
 }
 
 // Stats is what a Space has given out and not yet got back.
@@ -76,8 +78,8 @@ type way struct {
 	find   finder
 }
 
-func ways() []way {
-	return []way{{Scan, openTable, scan}, {Pagemap, openTable, read}, {method: Discard}}
+func ways(table func() (*os.File, error)) []way {
+	return []way{{Scan, table, scan}, {Pagemap, table, read}, {method: Discard}}
 }
 
 // Open finds out which method works here, by trying them, and takes the first
@@ -88,7 +90,24 @@ func Open(m Method) (*Space, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
-	return open(m, ways())
+	return open(m, ways(openTable))
+}
+
+// Opener returns Open for a process that will hide itself: the table is opened now, and stays
+// open.
+func Opener() func(Method) (*Space, error) {
+	table, err := openTable()
+	return func(m Method) (*Space, error) {
+		if err := Supported(); err != nil {
+			return nil, err
+		}
+		return open(m, ways(func() (*os.File, error) {
+			if err != nil {
+				return nil, err
+			}
+			return duplicate(table)
+		}))
+	}
 }
 
 func open(least Method, ways []way) (*Space, error) {
@@ -140,20 +159,23 @@ func (s *Space) Stats() Stats {
 // memory is released. Closing twice is no error.
 func (s *Space) Close() error { return s.count(func() { s.shut = true }) }
 
-// count changes what is in use, and closes the descriptor after the last user.
+// count changes what is in use, and closes the descriptors after the last user.
 func (s *Space) count(change func()) error {
 	s.mu.Lock()
 	change()
-	table := s.table
-	last := s.shut && s.stats.Memories == 0
-	if last {
-		s.table = nil
+	var gone []*os.File
+	if s.shut && s.stats.Memories == 0 {
+		gone, s.files = s.files, nil
+		if s.table != nil {
+			gone, s.table = append(gone, s.table), nil
+		}
 	}
 	s.mu.Unlock()
-	if last && table != nil {
-		return table.Close()
+	var errs []error
+	for _, f := range gone {
+		errs = append(errs, f.Close())
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // enter adds to what is in use, unless the Space is closed.

@@ -50,8 +50,8 @@ func unmap(b []byte) error {
 	return unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)))
 }
 
-// newFile makes a file that lives in memory and has no name.
-func newFile() (*os.File, error) {
+// newFile makes a file that lives in memory, has no name and so many bytes, all zero.
+func newFile(size int64) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("weir", flags|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
@@ -60,7 +60,26 @@ func newFile() (*os.File, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	return os.NewFile(uintptr(fd), "image"), nil
+	f := os.NewFile(uintptr(fd), "image")
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// fixSize takes from everybody the means to change a file's length.
+func fixSize(f *os.File) error {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	return os.NewSyscallError("sealing", err)
+}
+
+// emptyFile makes all bytes of a file zero, and gives its memory back.
+func emptyFile(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return os.NewSyscallError("fallocate", unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, info.Size()))
 }
 
 // seal takes from everybody, us too, the means to change the file. The kernel says

@@ -9,14 +9,11 @@ import (
 
 // A file that somebody holds for a moment is sealed when it is let go.
 func TestSealWaits(t *testing.T) {
-	f, err := newFile()
+	f, err := newFile(4096)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Truncate(4096); err != nil {
-		t.Fatal(err)
-	}
 	held, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)

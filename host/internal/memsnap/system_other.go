@@ -21,10 +21,13 @@ func reserve(uint64) ([]byte, error)               { return nil, Supported() }
 func commit([]byte) error                          { return Supported() }
 func discard([]byte) error                         { return Supported() }
 func unmap([]byte) error                           { return Supported() }
-func newFile() (*os.File, error)                   { return nil, Supported() }
+func newFile(int64) (*os.File, error)              { return nil, Supported() }
+func fixSize(*os.File) error                       { return Supported() }
+func emptyFile(*os.File) error                     { return Supported() }
 func seal(*os.File) error                          { return Supported() }
 func mapView(*os.File, uint64) ([]byte, error)     { return nil, Supported() }
 func mapOver([]byte, *os.File) error               { return Supported() }
+func duplicate(*os.File) (*os.File, error)         { return nil, Supported() }
 func openTable() (*os.File, error)                 { return nil, Supported() }
 func scan(*os.File, []byte, []region) (int, error) { return 0, Supported() }
 func read(*os.File, []byte, []region) (int, error) { return 0, Supported() }

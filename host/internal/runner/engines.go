@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/judge"
+	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/worker"
@@ -37,6 +38,9 @@ type EnginesConfig struct {
 	WorkerCommand []string // starts a worker process; empty: no worker processes
 	CacheDir      string   // keeps compiled modules; empty: compile in every process
 	Logger        hclog.Logger
+	// OpenMemories opens the memories of plugins in this process, which worker processes
+	// make hide itself; nil: memsnap.Open.
+	OpenMemories func(memsnap.Method) (*memsnap.Space, error)
 }
 
 // Isolates reports whether plugins can have worker processes here.
@@ -57,7 +61,7 @@ func Open(ctx context.Context, s Sandbox, cfg EnginesConfig) (_ *Engines, err er
 		}
 		cache = e.pool.CacheDir()
 	}
-	e.engine, err = sandbox.New(ctx, sandbox.Config{Engine: s.Engine, CacheDir: cache, Logger: cfg.Logger, Renewed: s.Renewed, Spares: s.Spares})
+	e.engine, err = sandbox.New(ctx, sandbox.Config{Engine: s.Engine, CacheDir: cache, Logger: cfg.Logger, Renewed: s.Renewed, Spares: s.Spares, OpenMemories: cfg.OpenMemories})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

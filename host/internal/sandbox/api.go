@@ -49,6 +49,8 @@ type Config struct {
 	// not close it. Nil: the Engine creates its own. A process that hides
 	// itself from others opens it before it does so.
 	Memories *memsnap.Space
+	// OpenMemories opens what creates them, if Memories is nil; nil: memsnap.Open.
+	OpenMemories func(memsnap.Method) (*memsnap.Space, error)
 	// ReadCache only loads compiled code from CacheDir: Load
 	// returns ErrNotCompiled for other modules.
 	ReadCache bool

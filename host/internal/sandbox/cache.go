@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -165,9 +166,18 @@ func (c *diskCache) readNote(digest string) (mark string, ok bool) {
 
 func (c *diskCache) drop(dir string) error { return os.RemoveAll(dir) }
 
-// used marks a folder as used now.
+// used marks a folder as used now: a byte of the list is written over itself, because a
+// process that compiles may change no times.
 func (c *diskCache) used(dir string) error {
-	return os.Chtimes(filepath.Join(dir, sumsFile), time.Time{}, time.Now())
+	f, err := os.OpenFile(filepath.Join(dir, sumsFile), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	var one [1]byte
+	if _, err = f.ReadAt(one[:], 0); err == nil {
+		_, err = f.WriteAt(one[:], 0)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // seal writes the list of the engine's files, which marks the folder as used.

@@ -51,7 +51,7 @@ func New(_ context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{log: log, front: front, kept: cmp.Or(c.Renewed, DefaultRenewed), spares: c.Spares, read: c.ReadCache, modules: make(map[*Module]bool)}
-	e.space = sync.OnceValue(func() *memsnap.Space { return e.memories(c.Memories) })
+	e.space = sync.OnceValue(func() *memsnap.Space { return e.memories(c) })
 	if c.CacheDir != "" {
 		if e.cache, err = openCache(c); err != nil {
 			return nil, err
@@ -61,11 +61,15 @@ func New(_ context.Context, c Config) (*Engine, error) {
 }
 
 // memories returns what creates memories that can be reset; nil: there is none.
-func (e *Engine) memories(given *memsnap.Space) *memsnap.Space {
-	if given != nil || memsnap.Supported() != nil {
-		return given
+func (e *Engine) memories(c Config) *memsnap.Space {
+	if c.Memories != nil || memsnap.Supported() != nil {
+		return c.Memories
 	}
-	own, err := memsnap.Open(memsnap.Auto)
+	open := c.OpenMemories
+	if open == nil {
+		open = memsnap.Open
+	}
+	own, err := open(memsnap.Auto)
 	if err != nil {
 		e.log.Warn("instances are made for each call, for their memory cannot be renewed", "error", err)
 		return nil

@@ -60,6 +60,15 @@ func (e *Engine) CacheVersion() string {
 	return e.cache.version
 }
 
+// CacheFolder returns the folder in which the engine keeps compiled code; empty without one.
+// It lies in Config.CacheDir, or is that.
+func (e *Engine) CacheFolder() string {
+	if e.cache == nil {
+		return ""
+	}
+	return e.cache.dir
+}
+
 // fromCache is compile for an engine that may not compile.
 func (e *Engine) fromCache(ctx context.Context, p plan) (program, error) {
 	dir := e.cache.place(p.wasm)

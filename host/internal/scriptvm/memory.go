@@ -19,7 +19,7 @@ func openMemories() memories {
 	if memsnap.Supported() != nil {
 		return memories{}
 	}
-	space, err := memsnap.Open(memsnap.Auto)
+	space, err := memsnap.Open(memsnap.Discard) // no memory is renewed here: each gets the image anew
 	if err != nil {
 		return memories{}
 	}

@@ -40,6 +40,11 @@ const (
 // process was started as a worker; else the process must exit with code. help is what the
 // process does as a Helper; it may be left out.
 func Main(help ...func(*shmring.Reader, *shmring.Writer) error) (code int, ok bool) {
+	return run(func(c *child) error { return c.serve(help) })
+}
+
+// run is Main with what the child does.
+func run(do func(*child) error) (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
@@ -56,7 +61,7 @@ func Main(help ...func(*shmring.Reader, *shmring.Writer) error) (code int, ok bo
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
-	if err := newChild(memories, shared).serve(help); err != nil {
+	if err := do(newChild(memories, shared)); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
@@ -91,35 +96,20 @@ func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
 const childProcs = 2
 
 func (c *child) serve(help []func(*shmring.Reader, *shmring.Writer) error) error {
-	runtime.GOMAXPROCS(childProcs)
-	f, err := c.in.Read(&expectLoad, nil)
+	load, wasm, err := c.begin()
 	if err != nil {
 		return err
-	}
-	load, err := shmring.Decode[loadMeta](f)
-	if err != nil {
-		return err
-	}
-	if err := confine.CloseInherited(fdMount + len(load.Mounts)); err != nil {
-		return err
-	}
-	if err := confine.Bind(load.Bounds); err != nil {
-		return fmt.Errorf("its limits cannot be set: %w", err)
-	}
-	if load.Bounds.Data > 0 {
-		// Collect the garbage of earlier calls before the kernel's limit is reached.
-		debug.SetMemoryLimit(load.Bounds.Data / 2)
-	}
-	for i, m := range load.Mounts {
-		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: confine.Path(fdMount + i)})
 	}
 	if load.Help && len(help) > 0 {
+		if err := confine.Seal(confine.Set{}); err != nil {
+			return err
+		}
 		if err := c.out.Write(kindReady, readyMeta{}, nil); err != nil {
 			return err
 		}
 		return help[0](c.in, c.out)
 	}
-	m, err := c.load(load, f.Data)
+	m, err := c.load(load, wasm)
 	if err != nil {
 		return c.out.Write(kindReady, readyMeta{Refused: msg.ToWire(msg.Of(err)), NotCompiled: errors.Is(err, sandbox.ErrNotCompiled)}, nil)
 	}
@@ -129,6 +119,34 @@ func (c *child) serve(help []func(*shmring.Reader, *shmring.Writer) error) error
 	return c.work(m)
 }
 
+// begin reads what the child is for, closes what it was not given and sets its limits.
+func (c *child) begin() (load loadMeta, wasm []byte, err error) {
+	runtime.GOMAXPROCS(childProcs)
+	f, err := c.in.Read(&expectLoad, nil)
+	if err != nil {
+		return load, nil, err
+	}
+	if load, err = shmring.Decode[loadMeta](f); err != nil {
+		return load, nil, err
+	}
+	if err := confine.CloseInherited(fdMount + len(load.Mounts)); err != nil {
+		return load, nil, err
+	}
+	if err := confine.Bind(load.Bounds); err != nil {
+		return load, nil, fmt.Errorf("its limits cannot be set: %w", err)
+	}
+	if load.Bounds.Data > 0 {
+		// Collect the garbage of earlier calls before the kernel's limit is reached.
+		debug.SetMemoryLimit(load.Bounds.Data / 2)
+	}
+	for i, m := range load.Mounts {
+		c.mounts = append(c.mounts, jail.Mount{Guest: m.Guest, Host: m.Host, Write: m.Write, Hide: m.Hide, Keep: m.Keep, Via: confine.Path(fdMount + i)})
+	}
+	return load, f.Data, nil
+}
+
+// load loads the module. A child that compiles is sealed before it reads the module, another
+// one before any code of the module runs.
 func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	ctx := context.Background()
 	e, err := sandbox.New(ctx, sandbox.Config{
@@ -138,7 +156,46 @@ func (c *child) load(l loadMeta, wasm []byte) (*sandbox.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Load(ctx, sandbox.Plugin{Name: l.Plugin, Wasm: wasm, Exports: l.Exports, Memory: tool.Bytes(l.Memory)})
+	if l.Compile {
+		if err := sealCompiler(e.CacheFolder()); err != nil {
+			return nil, err
+		}
+	}
+	m, err := e.Load(ctx, sandbox.Plugin{Name: l.Plugin, Wasm: wasm, Exports: l.Exports, Memory: tool.Bytes(l.Memory)})
+	if err != nil || l.Compile {
+		return m, err
+	}
+	return m, c.sealGuest(l)
+}
+
+// sealCompiler leaves a child the folder of compiled code alone.
+func sealCompiler(cache string) error {
+	dir, err := os.Open(cache)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return confine.Seal(confine.Set{Folders: []confine.Folder{{FD: int(dir.Fd()), Write: true}}, Code: true})
+}
+
+// images is how many images of memory can exist at once: the guest's, the kernel's, and one
+// that takes the place of another.
+const images = 3
+
+// sealGuest leaves a child the granted folders alone. It has loaded its only module, so it
+// needs no more code, unless its engine makes some for each instance.
+func (c *child) sealGuest(l loadMeta) error {
+	set := confine.Set{Code: l.Engine == sandbox.EngineExtism}
+	for i, m := range l.Mounts {
+		set.Folders = append(set.Folders, confine.Folder{FD: fdMount + i, Write: m.Write})
+	}
+	if c.memories != nil && l.Image > 0 {
+		var err error
+		if set.Files, err = c.memories.Prepare(images, uint64(l.Image)); err != nil {
+			return err
+		}
+	}
+	return confine.Seal(set)
 }
 
 // A guest runs the calls; *sandbox.Module is one.

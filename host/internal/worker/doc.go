@@ -38,7 +38,7 @@
 // # The child
 //
 // child.go reads a call, runs it, decodes its answer and writes its result; package
-// memtrim returns memory to the system; filter_linux.go and system_linux.go restrict the process. A child ends with
+// memtrim returns memory to the system; package confine restricts the process: a child is sealed before it handles what a stranger made. A child ends with
 // its parent: the kernel kills it when the thread that started it ends, and while it
 // waits it finds its pipe closed.
 //

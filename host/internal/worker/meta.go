@@ -15,6 +15,7 @@ type (
 		// memory in bytes.
 		Exports []string
 		Memory  int64
+		Image   int64  // bytes of the largest memory that is renewed; 0: none is
 		Cache   string // folder of compiled code
 		// CacheVersion is the parent's, as in sandbox.Config.
 		CacheVersion string

@@ -253,7 +253,7 @@ func (m *Module) endTurn(err error) {
 // load makes a new worker load the module, or discards it.
 func (m *Module) load(ctx context.Context, w *process, mounts []jail.Mount) error {
 	l := loadMeta{
-		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Cache: m.pool.cacheOf(),
+		Plugin: m.plugin.Name, Engine: m.pool.cfg.Engine, Exports: m.plugin.Exports, Memory: int64(m.plugin.Memory), Image: m.image(), Cache: m.pool.cacheOf(),
 		CacheVersion: m.pool.inspectors[false].CacheVersion(),
 		Renewed:      m.pool.cfg.renewed(), Spares: m.pool.cfg.Spares, LogLevel: int(m.log.GetLevel()), Mounts: metaOf(mounts),
 		Bounds: confine.Bounds{Data: m.data(), Files: maxFiles},
@@ -273,6 +273,15 @@ const (
 	perMemory = 3  // a growing memory is copied, and the old copies are garbage for a while
 	kernel    = 64 << 20
 )
+
+// image returns the size of the largest memory of a worker that is renewed, in bytes; 0: none
+// is.
+func (m *Module) image() int64 {
+	if m.pool.cfg.Renewed < 0 {
+		return 0
+	}
+	return max(int64(m.facts.Memory), kernel)
+}
 
 // data returns the limit of a worker's memory, in bytes.
 func (m *Module) data() int64 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/quarantine"
@@ -117,6 +118,9 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	p.idleClass = cpusched.CanUseIdleClass()
 	if !p.idleClass {
 		cpusched.UseShortSlices()
+	}
+	if err := confine.Hide(); err != nil {
+		return nil, errors.Join(err, p.removeTemp())
 	}
 	p.ending, p.end = context.WithCancel(context.Background())
 	p.spawner, p.sched = newSpawner(), cpusched.New(runtime.GOMAXPROCS(0), cpusched.CPUTimeOf(os.Getpid()))
