@@ -136,6 +136,7 @@ var levels = map[string]int{
 	"host/internal/backup":           15,
 	"host/internal/mcpbridge":        3,
 	"host/internal/clientfile":       4,
+	"host/internal/serverjson":       4,
 	"host/internal/doctor":           15,
 	"host/internal/modelcmd":         17,
 	"host/internal/storecmd":         17,

@@ -31,6 +31,9 @@ type Settings struct {
 	Folders []plugin.Folder
 	// Servers are other MCP servers, whose tools are offered next to the plugins'.
 	Servers []plugin.Server
+	// Held are the names of servers that are not started before a person trusts them. They are
+	// listed only.
+	Held []string
 	// Defaults apply to what neither a tool nor the operator sets. Zero fields mean
 	// tool.DefaultMaxChars, tool.DefaultMaxLines, head_tail and DefaultTimeout.
 	Defaults tool.Limits
@@ -256,7 +259,7 @@ func (h *Host) snapshotConfig() snapshot.Config {
 	set := h.settings.Load()
 	return snapshot.Config{
 		Limits: set.limits, Resolver: h.resolver(), Hidden: h.cfg.Hidden, ReadOnly: h.protectedPaths(),
-		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(),
+		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(), Held: set.Held,
 		Settings: func(name, alone string) snapshot.Settings {
 			t := set.of(name, alone)
 			return snapshot.Settings{Limits: t.Limits, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}

@@ -21,6 +21,8 @@ import (
 // A Subject is the tool that a call is for, and what it can do.
 type Subject struct {
 	Tool, Plugin string
+	// Server reports whether Plugin is another MCP server.
+	Server bool
 	// OldName is the old form of Tool if no other tool has the same, else empty. Rules that
 	// allow hold for it, too; see package toolname.
 	OldName string
@@ -144,7 +146,7 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 	}
 	why := g.why(s, n)
 	if g.Approver == nil {
-		return &tool.Approval{By: byNobody}, errNoPerson(s.Tool, why)
+		return &tool.Approval{By: byNobody}, errNoPerson(s, why)
 	}
 	began := g.Now()
 	inner, cancel := context.WithTimeout(ctx, g.Rules.timeout)
@@ -169,7 +171,7 @@ func (g *Gate) ask(ctx context.Context, s Subject, c Call, n int, r *compiledRul
 		if !errors.Is(err, ErrNoPerson) {
 			g.Log.Error("the person could not be asked", "tool", s.Tool, "error", err)
 		}
-		return a, errNoPerson(s.Tool, why)
+		return a, errNoPerson(s, why)
 	}
 	a.By = personName(answer.By)
 	if answer.Only != nil { // it is for calls of a script, and this is one call

@@ -16,10 +16,12 @@ func errDenied(name string) *tool.Error {
 	return tool.Errorf(tool.Denied, hintContinue, "the operator does not allow this call of %s", name)
 }
 
-func errNoPerson(name, why string) *tool.Error {
-	return tool.NewError(tool.Denied,
-		tool.Textf("%s did not run: %s, and no person is available to ask", name, why),
-		tool.Textf("continue without it and say so. A person can allow it in `weir chat` or on the page, or permanently in tools.toml: [[approvals.rule]] with tool = %q and action = \"allow\"", name))
+func errNoPerson(s Subject, why string) *tool.Error {
+	hint := tool.Textf("continue without it and say so. A person can allow it in `weir chat` or on the page, or permanently in tools.toml: [[approvals.rule]] with tool = %q and action = \"allow\"", s.Tool)
+	if prefix, _, ok := strings.Cut(s.Tool, "__"); ok && s.Server {
+		hint = tool.Textf("%v; tool = %q allows all tools of its server, and trust_hints = true in [mcpServers.%s] those that say they only read", hint, prefix+"__*", s.Plugin)
+	}
+	return tool.NewError(tool.Denied, tool.Textf("%s did not run: %s, and no person is available to ask", s.Tool, why), hint)
 }
 
 func errLater(name string) *tool.Error {

@@ -105,7 +105,11 @@ func trustCmd(c *cli) *cobra.Command {
 				c.outf("no MCP servers are named; there is nothing to trust\n")
 				return nil
 			}
-			if err := p.Trust(l.Settings); err != nil {
+			var names []string
+			for _, one := range list {
+				names = append(names, one.Name)
+			}
+			if err := p.Trust(l.Settings, names...); err != nil {
 				return err
 			}
 			for _, one := range list {

@@ -73,7 +73,7 @@ func (c *cli) tellConfig(s *session, p config.Paths) {
 // follow lets commands that read or change tools.toml work with the file of the running
 // daemon unless --config names one, and says so where it is another one than here.
 func (c *cli) follow(ctx context.Context) error {
-	if !slices.Contains([]string{"model", "user", "config"}, c.about) {
+	if !slices.Contains([]string{"model", "user", "config", "server"}, c.about) {
 		return nil
 	}
 	p, err := c.findPaths()

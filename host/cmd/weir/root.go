@@ -55,6 +55,9 @@ func newRoot(c *cli) *cobra.Command {
 		if cmd.HasParent() && cmd.Parent().HasParent() {
 			c.about = cmd.Parent().Name()
 		}
+		if c.about == "mcp" && slices.Contains([]string{"add", "remove"}, cmd.Name()) {
+			c.about = "server"
+		}
 		switch {
 		case c.Events && cmd.Name() != "ask":
 			return usagef("leave =events out", "--json=events is for weir ask")

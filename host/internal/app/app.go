@@ -249,6 +249,7 @@ func (a *App) openHost(ctx context.Context, s config.Settings) (err error) {
 func (a *App) hostConfig(s config.Settings, p config.Paths, models map[string]daemon.Model) (cfg host.Config, untrusted []string, err error) {
 	cfg = s.Host(p, a.env.lookup, a.Log, a.options.Version)
 	cfg.Servers, untrusted = s.TrustedServers(a.options.Source, p)
+	cfg.Held = untrusted
 	return cfg, untrusted, a.addSummarizer(&cfg, s, models)
 }
 

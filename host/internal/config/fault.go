@@ -87,6 +87,9 @@ func (p positions) tomlFault(text string, err error) (f Fault, key []string) {
 		if err := valueError(text, key); err != nil {
 			return Fault{p.file, line, col, msg.Of(err), tool.Text{}}, key
 		}
+		if isJSON(text, line) {
+			return Fault{p.file, line, col, tool.Textf("this is JSON, and the file is TOML"), tool.Textf("take it out; this command writes servers from JSON: weir mcp add '{…}'")}, nil
+		}
 		return Fault{p.file, line, col, tool.Text{Format: tomlpos.Reason(pe)}, tool.Text{Format: pe.Usage}}, nil
 	}
 	m := typeError().FindStringSubmatch(err.Error())
@@ -138,6 +141,21 @@ func tomlType(name string) string {
 		return toml
 	}
 	return name
+}
+
+// isJSON reports whether a line that is no TOML begins as JSON does: a person has pasted what
+// the README of a server shows.
+func isJSON(text string, line int) bool {
+	lines := strings.Split(strings.TrimPrefix(text, "\uFEFF"), "\n")
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	s := strings.TrimSpace(lines[line-1])
+	if strings.HasPrefix(s, "{") {
+		return true
+	}
+	name, after, ok := strings.Cut(strings.TrimPrefix(s, `"`), `"`)
+	return strings.HasPrefix(s, `"`) && ok && name != "" && strings.HasPrefix(strings.TrimSpace(after), ":")
 }
 
 // syntaxError returns where a text stops being TOML, line and column from 1. Only the

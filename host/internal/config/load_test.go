@@ -24,6 +24,25 @@ func TestUnknownKeyNamesTheNearest(t *testing.T) {
 	}
 }
 
+// Who pastes the JSON of a README reads which command takes it.
+func TestPastedJSONNamesTheCommand(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n  \"mcpServers\": {}\n}\n":                                     "tools.toml:1:1: this is JSON",
+		"locale = \"en\"\n\n[mcpServers]\n\"x\": {\"command\": \"npx\"}\n": "tools.toml:4:4: this is JSON",
+		"[mcpServers]\n  \"x\" : {\n":                                      "tools.toml:2:7: this is JSON",
+		"[mcpServers.x]\n\"command\" \"npx\"\n":                            "",
+		"locale: \"en\"\n":                                                 "",
+	} {
+		_, faults := Parse("tools.toml", text)
+		if len(faults) == 0 {
+			t.Fatalf("%q: no fault", text)
+		}
+		if got := faults[0].String(); want == "" && strings.Contains(got, "JSON") || !strings.HasPrefix(got, want) || want != "" && !strings.Contains(got, "weir mcp add '{…}'") {
+			t.Errorf("%q: %s; want %s", text, got, want)
+		}
+	}
+}
+
 // TestAnEndlessConfigurationIsRefused: the folder in which weir starts may be a stranger's,
 // with tools.toml as a link to a device.
 func TestAnEndlessConfigurationIsRefused(t *testing.T) {

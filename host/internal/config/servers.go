@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/serverjson"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -40,7 +41,11 @@ var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 func checkServers(servers map[string]ServerEntry, bad report) {
 	for name, s := range servers {
 		if !serverName().MatchString(name) {
-			bad(tool.Textf("%q is no name for a server", name), tool.Textf("use up to 30 of a-z, 0-9, _ and -, a letter first"), "mcpServers", name)
+			fix := tool.Textf("use up to 30 of a-z, 0-9, _ and -, a letter first")
+			if like := serverjson.Name(name); like != "" {
+				fix = tool.Textf("%v: %s", fix, like)
+			}
+			bad(tool.Textf("%q is no name for a server", name), fix, "mcpServers", name)
 		}
 		switch {
 		case s.Command == "" && s.URL == "":

@@ -24,13 +24,18 @@ import (
 // a person must trust first.
 func (s Settings) TrustedServers(o Source, p Paths) (start []plugin.Server, held []string) {
 	all := s.HostServers(p)
-	if len(all) == 0 || !o.found(p) || p.Trusted()[p.Config] == serversDigest(s) {
+	if len(all) == 0 || !o.found(p) {
 		return all, nil
 	}
+	trusted := strings.Fields(p.Trusted()[p.Config])
 	for _, one := range all {
-		held = append(held, one.Name)
+		if slices.Contains(trusted, serverDigest(one.Name, s.Servers[one.Name])) {
+			start = append(start, one)
+		} else {
+			held = append(held, one.Name)
+		}
 	}
-	return nil, held
+	return start, held
 }
 
 // Untrusted returns the warning for servers that are not started.
@@ -45,15 +50,10 @@ func (o Source) found(p Paths) bool {
 	return o.Config == "" && (err != nil || filepath.Dir(p.Config) == here)
 }
 
-// serversDigest returns a digest of the programs and addresses of all servers. Values
-// of variables are left out: they change without the file.
-func serversDigest(s Settings) string {
-	var all []any
-	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
-		e := s.Servers[name]
-		all = append(all, name, e.Command, e.Args, e.Dir, e.URL, slices.Sorted(maps.Keys(e.Env)), slices.Sorted(maps.Keys(e.Headers)))
-	}
-	text, err := json.Marshal(all)
+// serverDigest returns a digest of the program or the address of a server. Values of
+// variables are left out: they change without the file.
+func serverDigest(name string, e ServerEntry) string {
+	text, err := json.Marshal([]any{name, e.Command, e.Args, e.Dir, e.URL, slices.Sorted(maps.Keys(e.Env)), slices.Sorted(maps.Keys(e.Headers))})
 	if err != nil {
 		return "" // strings always have a JSON form
 	}
@@ -63,8 +63,8 @@ func serversDigest(s Settings) string {
 
 func (p Paths) TrustFile() string { return filepath.Join(p.Data, "trusted.json") }
 
-// Trusted returns the digests that a person trusts, by the path of the configuration
-// file. A file of digests that cannot be read counts as empty.
+// Trusted returns the digests of the servers that a person trusts, with spaces between them, by
+// the path of the configuration file. A file of digests that cannot be read counts as empty.
 func (p Paths) Trusted() map[string]string {
 	out := map[string]string{}
 	if b, err := os.ReadFile(p.TrustFile()); err == nil && json.Unmarshal(b, &out) != nil || out == nil {
@@ -81,10 +81,17 @@ func ServerLine(s plugin.Server) string {
 	return limit.Visible(strings.Join(append([]string{s.Command}, s.Args...), " "))
 }
 
-// Trust stores that a person trusts the servers of s in the configuration of p.
-func (p Paths) Trust(s Settings) error {
+// Trust stores that a person trusts servers of s in the configuration of p, by name. What was
+// trusted and is in s stays trusted.
+func (p Paths) Trust(s Settings, names ...string) error {
 	known := p.Trusted()
-	known[p.Config] = serversDigest(s)
+	before, now := strings.Fields(known[p.Config]), []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		if d := serverDigest(name, s.Servers[name]); slices.Contains(names, name) || slices.Contains(before, d) {
+			now = append(now, d)
+		}
+	}
+	known[p.Config] = strings.Join(now, " ")
 	b, err := json.MarshalIndent(known, "", "  ")
 	if err != nil {
 		return err

@@ -235,7 +235,7 @@ func (e *exam) pluginList(ctx context.Context) ([]plugin.Info, error) {
 	}
 	defer os.RemoveAll(dir)
 	cfg := e.settings.Host(e.Paths, e.secrets, hclog.NewNullLogger(), e.Version)
-	cfg.Servers, _ = e.settings.TrustedServers(e.Source, e.Paths)
+	cfg.Servers, cfg.Held = e.settings.TrustedServers(e.Source, e.Paths)
 	if err := useCopies(&cfg, dir); err != nil {
 		return nil, err
 	}

@@ -76,6 +76,16 @@ func Get(text string, path []string) (value string, ok bool, err error) {
 	return "", false, err
 }
 
+// Standard returns a JSON text without its comments and trailing commas.
+func Standard(text string) (string, error) {
+	root, err := hujson.Parse([]byte(text))
+	if err != nil {
+		return "", msg.Errorf("it is not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	root.Standardize()
+	return string(root.Pack()), nil
+}
+
 // Remove removes the member at a path, and the objects around it that have nothing else.
 // Comments beside it stay. Without that member nothing changes.
 func Remove(text string, path []string) (string, error) {

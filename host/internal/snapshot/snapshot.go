@@ -207,6 +207,7 @@ type Config struct {
 	Cache            *runner.Cache // of the modules
 	Slots            *sched.Limiter
 	Servers          []*upstream.Server
+	Held             []string // servers that a person must trust first
 }
 
 // Settings are the operator's settings for one tool, as in host.ToolConfig.
@@ -268,6 +269,9 @@ func New(cfg Config, d *catalog.Decision, old *Snapshot) *Snapshot {
 	}
 	for _, server := range cfg.Servers {
 		b.addServer(server, olds)
+	}
+	for _, name := range cfg.Held {
+		b.show(upstream.Held(name))
 	}
 	slices.SortStableFunc(b.Plugins, func(p, q Plugin) int { return cmp.Compare(p.Info.Name, q.Info.Name) })
 	b.names = slices.Sorted(maps.Keys(b.Tools))

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -87,8 +88,10 @@ func (t *Tool) ReadsFolders() bool { return len(t.grant.Mounts) > 0 }
 
 // Subject returns what the approval of a call depends on.
 func (t *Tool) Subject() approval.Subject {
+	_, foreign := t.Source.(upstream.Tool)
 	s := approval.Subject{
-		Tool: t.Info.Spec.Name, OldName: t.alone, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
+		Server: foreign,
+		Tool:   t.Info.Spec.Name, OldName: t.alone, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
 		Identity: t.identity, Idempotent: t.Info.Spec.Hints.Idempotent,
 	}
 	if t.grant.HTTP != nil {

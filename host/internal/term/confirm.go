@@ -14,9 +14,8 @@ func (p *Printer) Confirm(question tool.Text, without string) (bool, error) {
 	if p.JSON || !IsTerminal(p.In) {
 		return false, msg.Usagef(without, "this asks a person, and there is no terminal to ask on")
 	}
-	answer, answered := p.Ask(p.Text(question) + " [y/N] ")
-	switch strings.ToLower(answer) {
-	case "y", "yes", "是":
+	yes, answered := p.yes(question)
+	if yes {
 		return true, nil
 	}
 	if !answered {
@@ -24,4 +23,19 @@ func (p *Printer) Confirm(question tool.Text, without string) (bool, error) {
 	}
 	p.Errf("nothing was changed\n")
 	return false, ExitError(ExitFailed)
+}
+
+// Yes asks a person; everything but yes is no, and nothing ends with it.
+func (p *Printer) Yes(question tool.Text) bool {
+	yes, _ := p.yes(question)
+	return yes
+}
+
+func (p *Printer) yes(question tool.Text) (yes, answered bool) {
+	answer, answered := p.Ask(p.Text(question) + " [y/N] ")
+	switch strings.ToLower(answer) {
+	case "y", "yes", "是":
+		return true, answered
+	}
+	return false, answered
 }

@@ -55,6 +55,14 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 	return info, allowed
 }
 
+// Held returns a server that is not started before a person trusts it, in the form of a plugin.
+func Held(name string) plugin.Info {
+	return plugin.Info{
+		Name: name, Kind: plugin.KindServer, State: plugin.Pending, Source: "[mcpServers." + name + "]", Trust: plugin.TrustAsk,
+		Why: tool.Textf("it is not started: any program may have written tools.toml in this folder"), Fix: tool.Textf("read the file, then run: weir config trust"),
+	}
+}
+
 // Failed reports whether the server cannot be reached.
 func (s *Server) Failed() bool { return s.Status().State == mcpclient.Down }
 
