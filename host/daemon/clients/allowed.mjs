@@ -4,6 +4,8 @@ const gone = (direct, weir) => weir === undefined;
 const added = direct => direct === undefined;
 const error = (direct, weir) => weir?.startsWith('Error (');
 
+const same = ['everything', 'http', 'remote']; // one server in three ways
+
 export const allowed = [
   // What weir adds.
   { at: 'tools/*/_meta', if: (direct, weir) => added(direct) && Object.keys(weir).join() === 'anthropic/maxResultSizeChars', sometimes: true, why: 'the limit in force' },
@@ -15,41 +17,41 @@ export const allowed = [
   { at: 'calls/*/result', of: ['notion'], if: (direct, weir) => added(direct) && weir.isError, why: 'an error of the protocol is one that the model reads' },
 
   // What weir does not offer.
-  { at: 'tools/get-roots-list', of: ['everything'], if: gone, why: 'weir has no roots' },
-  { at: 'tools/trigger-elicitation-request', of: ['everything'], if: gone, why: 'a server cannot ask a person' },
-  { at: 'tools/trigger-sampling-request', of: ['everything'], if: gone, why: 'a server cannot ask a model' },
-  { at: 'prompts/*', of: ['everything'], if: gone, why: 'prompts of a server are not passed on' },
-  { at: 'resources/*', of: ['everything', 'memory', 'desktop-commander'], if: gone, why: 'resources of a server are not passed on' },
-  { at: 'tools/*/execution', of: ['everything', 'filesystem', 'memory', 'sequential-thinking'], if: gone, why: 'weir runs no tasks of a server' },
+  { at: 'tools/get-roots-list', of: same, if: gone, why: 'weir has no roots' },
+  { at: 'tools/trigger-elicitation-request', of: same, if: gone, why: 'a server cannot ask a person' },
+  { at: 'tools/trigger-sampling-request', of: same, if: gone, why: 'a server cannot ask a model' },
+  { at: 'prompts/*', of: same, if: gone, why: 'prompts of a server are not passed on' },
+  { at: 'resources/*', of: [...same, 'memory', 'desktop-commander'], if: gone, why: 'resources of a server are not passed on' },
+  { at: 'tools/*/execution', of: [...same, 'filesystem', 'memory', 'sequential-thinking'], if: gone, why: 'weir runs no tasks of a server' },
 
   // Arguments are checked before the server is asked.
-  { at: 'calls/a * argument/received', of: ['everything'], if: (direct, weir) => !weir.length, why: 'weir itself refuses arguments that do not fit' },
+  { at: 'calls/a * argument/received', of: ['everything', 'remote'], if: (direct, weir) => !weir.length, why: 'weir itself refuses arguments that do not fit' },
   { at: 'calls/arguments of another type/**', of: ['sequential-thinking'], why: 'weir itself refuses arguments that do not fit' },
-  { at: 'calls/an unknown tool/*', of: ['everything'], why: 'weir itself refuses a tool that the server does not have' },
+  { at: 'calls/an unknown tool/*', of: same, why: 'weir itself refuses a tool that the server does not have' },
 
   // What is to be mended.
   { at: 'prefix', of: ['sequential-thinking', 'tavily-mcp', 'desktop-commander', 'chrome-devtools'], if: (direct, weir) => weir === direct.replaceAll('-', '_'), why: 'the name of a server has _ for -' },
   { at: 'tools/firecrawl_research_relat*', of: ['firecrawl'], why: 'a long name ends in a digest' },
   { at: 'tools/give_feedback_to_desktop_*', of: ['desktop-commander'], why: 'a long name ends in a digest' },
-  { at: 'instructions', of: ['everything', 'context7', 'firecrawl'], why: 'instructions of a server are dropped' },
-  { at: 'tools/*/title', of: ['everything', 'filesystem', 'memory', 'sequential-thinking', 'context7'], if: gone, why: 'titles are dropped' },
+  { at: 'instructions', of: [...same, 'context7', 'firecrawl'], why: 'instructions of a server are dropped' },
+  { at: 'tools/*/title', of: [...same, 'filesystem', 'memory', 'sequential-thinking', 'context7'], if: gone, why: 'titles are dropped' },
   { at: 'tools/*/annotations/title', of: ['playwright', 'notion', 'firecrawl', 'desktop-commander'], sometimes: true, if: gone, why: 'titles are dropped' },
   { at: 'tools/*/description', of: ['sequential-thinking', 'context7', 'firecrawl', 'desktop-commander'], why: 'descriptions end after 1,024 bytes' },
   { at: 'tools/*/inputSchema/**/description', of: ['chrome-devtools'], why: 'descriptions of parameters end early' },
-  { at: 'tools/*/inputSchema/**/#order', of: ['everything', 'filesystem', 'memory', 'sequential-thinking', 'notion', 'playwright', 'context7', 'tavily-mcp', 'firecrawl', 'desktop-commander', 'chrome-devtools'], why: 'parameters are sorted by name' },
-  { at: 'tools/*/outputSchema/**/#order', of: ['everything', 'filesystem', 'memory', 'sequential-thinking', 'firecrawl'], why: 'members are sorted by name' },
+  { at: 'tools/*/inputSchema/**/#order', of: [...same, 'filesystem', 'memory', 'sequential-thinking', 'notion', 'playwright', 'context7', 'tavily-mcp', 'firecrawl', 'desktop-commander', 'chrome-devtools'], why: 'parameters are sorted by name' },
+  { at: 'tools/*/outputSchema/**/#order', of: [...same, 'filesystem', 'memory', 'sequential-thinking', 'firecrawl'], why: 'members are sorted by name' },
   { at: 'tools/*/annotations/destructiveHint', if: (direct, weir) => direct === false && weir, sometimes: true, why: 'weir does not believe that a tool destroys nothing' },
   { at: 'tools/*/annotations', of: ['tavily-mcp'], if: added, why: 'hints that are left out have their meaning written out' },
   { at: 'tools/*/annotations/*', if: added, sometimes: true, why: 'hints that are left out have their meaning written out' },
   { at: 'tools/*/annotations/*', of: ['chrome-devtools'], if: gone, why: 'annotations that the protocol does not name are dropped' },
   { at: 'tools/*/_meta/**', of: ['firecrawl', 'desktop-commander'], if: gone, why: '_meta of a tool is dropped' },
-  { at: 'calls/*/result/content/*/annotations', of: ['everything'], if: gone, why: 'annotations of content are dropped' },
-  { at: 'calls/get-resource-links/result/content', of: ['everything'], why: 'links become text' },
-  { at: 'calls/a gzip link/result/content/**', of: ['everything'], why: 'links become text' },
-  { at: 'calls/a text resource/result/content', of: ['everything'], why: 'text resources become text' },
-  { at: 'calls/a blob resource/result/content', of: ['everything'], why: 'blobs of text are in the archive only' },
-  { at: 'calls/a gzip resource/result/content/0/resource/uri', of: ['everything'], why: 'a resource has its address in the archive' },
-  { at: 'calls/progress/progress', of: ['everything'], sometimes: true, why: 'the last progress may be lost where the result comes at once' },
+  { at: 'calls/*/result/content/*/annotations', of: same, if: gone, why: 'annotations of content are dropped' },
+  { at: 'calls/get-resource-links/result/content', of: same, why: 'links become text' },
+  { at: 'calls/a gzip link/result/content/**', of: same, why: 'links become text' },
+  { at: 'calls/a text resource/result/content', of: same, why: 'text resources become text' },
+  { at: 'calls/a blob resource/result/content', of: same, why: 'blobs of text are in the archive only' },
+  { at: 'calls/a gzip resource/result/content/0/resource/uri', of: same, why: 'a resource has its address in the archive' },
+  { at: 'calls/progress/progress', of: same, sometimes: true, why: 'the last progress may be lost where the result comes at once' },
   { at: 'calls/the tail of a file/result/content/0/text', of: ['filesystem'], why: 'the structured answer stands beside an empty text' },
   { at: 'calls/read_media_file/result/content', of: ['filesystem'], why: 'the structured answer is named in the text' },
   { at: 'calls/delete_*/result/content/0/text', of: ['memory'], why: 'the structured answer is named in the text' },

@@ -1,7 +1,9 @@
 // A server of the Model Context Protocol, asked directly and behind weir: what a client
 // sees of it, and what it sees of a client, by the same requests.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
@@ -32,7 +35,8 @@ export function judge(...servers) {
 
 /**
  * Asks the server directly and behind weir, each time in a fresh `dir`, and returns both outcomes.
- * `server` has name, args (of node), env, setup(dir) and calls; see servers.mjs.
+ * `server` has name, args (of node; left out: it is reached over HTTP), env, remote (arguments of node for a
+ * server that listens at PORT), setup(dir) and calls; see servers.mjs.
  */
 export async function both(server, dir) {
   const seen = {};
@@ -49,16 +53,19 @@ export async function both(server, dir) {
 async function observe(server, dir, behind) {
   const work = join(dir, 'work'), log = join(dir, 'received');
   writeFileSync(log, '');
-  const command = process.execPath, args = [recorder, log, ...server.args(work)];
   const env = { PATH: process.env.PATH, HOME: join(dir, 'home'), NODE_OPTIONS: '--import ' + offline, ...server.env?.(work) };
-  const start = behind ? weir(server.name, { command, args, env, cwd: work }, dir) : { command, args, env, cwd: work };
+  const remote = server.remote && await serve(server.remote, env, work);
+  const entry = server.args
+    ? { command: process.execPath, args: [recorder, log, ...server.args(work, remote?.url)], env, cwd: work }
+    : { url: remote.url };
   const client = new Client({ name: 'judge', version: '1' }, { capabilities: { roots: {}, sampling: {}, elicitation: {} } });
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file://' + work, name: 'work' }] }));
   client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
   client.setRequestHandler(CreateMessageRequestSchema, () => ({ model: 'none', role: 'assistant', content: { type: 'text', text: 'sampled' } }));
-  const transport = new StdioClientTransport({ ...start, stderr: 'pipe' });
+  const transport = entry.url && !behind ? new StreamableHTTPClientTransport(new URL(entry.url))
+    : new StdioClientTransport({ ...(behind ? weir(server.name, entry, dir) : entry), stderr: 'pipe' });
   let stderr = '';
-  transport.stderr.on('data', d => stderr += d);
+  transport.stderr?.on('data', d => stderr += d);
   try {
     await client.connect(transport);
     const { onmessage } = transport;
@@ -69,30 +76,49 @@ async function observe(server, dir, behind) {
       }
       onmessage(m);
     };
-    return await ask(server, client, work, log, behind);
+    return await ask(server, client, work, server.args && log, behind);
   } catch (err) {
     throw new Error(`${server.name}, ${behind ? 'behind weir' : 'directly'}: ${err.stack}\n${stderr}`);
   } finally {
     await client.close();
+    remote?.stop();
+  }
+}
+
+// serve starts a server that listens at the port of the variable PORT, and waits until it answers.
+async function serve(args, env, cwd) {
+  const free = createServer();
+  await new Promise(done => free.listen(0, '127.0.0.1', done));
+  const { port } = free.address(), url = `http://127.0.0.1:${port}/mcp`;
+  await new Promise(done => free.close(done));
+  const child = spawn(process.execPath, args(), { env: { ...env, PORT: port }, cwd, stdio: 'ignore' });
+  for (let tries = 0; ; tries++) {
+    try {
+      await fetch(url);
+      return { url, stop: () => child.kill('SIGKILL') };
+    } catch (err) {
+      if (tries === 1000 || child.exitCode !== null) {
+        throw err;
+      }
+      await sleep(10);
+    }
   }
 }
 
 // weir says how `weir mcp` is started before one server.
-function weir(name, { command, args, env, cwd }, dir) {
-  const config = join(dir, 'tools.toml'), quote = JSON.stringify;
+function weir(name, entry, dir) {
+  const config = join(dir, 'tools.toml'), none = join(dir, 'none'), quote = JSON.stringify;
+  const table = object => Object.entries(object).map(([k, v]) => `${quote(k)} = ${quote(v)}\n`).join('');
+  const { env = {}, ...rest } = entry;
   writeFileSync(config, `[mcp]
 tools = "all"
 [[approvals.rule]]
 tool = "*"
 action = "allow"
 [mcpServers.${quote(name)}]
-command = ${quote(command)}
-args = [${args.map(a => quote(a)).join(', ')}]
-cwd = ${quote(cwd)}
 trust_hints = true
-[mcpServers.${quote(name)}.env]
-${Object.entries(env).map(([k, v]) => `${quote(k)} = ${quote(v)}\n`).join('')}`);
-  const none = join(dir, 'none');
+${table(rest)}[mcpServers.${quote(name)}.env]
+${table(env)}`);
   mkdirSync(none);
   return {
     command: process.env.WEIR_BIN, cwd: none, args: ['mcp', '--config', config, '--data', join(dir, 'data'), '--plugins', none],
@@ -133,7 +159,7 @@ async function all(client, method, key) {
 // one makes a call and returns its outcome: the result or the error, the progress, the whole
 // text of a result of weir's, and what the server was asked.
 async function one(client, { args, progress, cancel, steady = x => x }, name, log) {
-  const before = readFileSync(log, 'utf8').length, out = {}, stop = new AbortController();
+  const before = log && readFileSync(log, 'utf8').length, out = {}, stop = new AbortController();
   const options = { timeout: 120_000, signal: stop.signal, resetTimeoutOnProgress: true };
   if (progress || cancel) {
     options.onprogress = () => { if (cancel) stop.abort('enough'); };
@@ -153,7 +179,9 @@ async function one(client, { args, progress, cancel, steady = x => x }, name, lo
   if (progress) {
     out.progress = client.progress;
   }
-  out.received = await received(log, before, cancel);
+  if (log) {
+    out.received = await received(log, before, cancel);
+  }
   return out;
 }
 

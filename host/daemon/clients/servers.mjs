@@ -56,6 +56,12 @@ export const everything = {
   ],
 };
 
+// over returns a server like everything that is reached over HTTP.
+const over = (name, args) => ({ ...everything, name, args, remote: () => [...everything.args(), 'streamableHttp'] });
+
+export const http = over('http');
+export const remote = over('remote', (work, url) => [bin('mcp-remote', 'mcp-remote'), url, '--allow-http']);
+
 // clock takes the time of day out of everything's resources; a blob is base64 of it.
 function clock(json) {
   const result = JSON.parse(json);
