@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
-	"sync"
-	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -61,8 +58,8 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	}
 	p := &mcp.CallToolParams{Name: name, Arguments: args, Meta: traceOf(ctx)}
 	if progress != nil {
-		token := s.progress.add(progress)
-		defer s.progress.drop(token)
+		token, end := s.progress.add(progress)
+		defer end()
 		p.SetProgressToken(token)
 	}
 	ctx = withAnswer(ctx)
@@ -212,41 +209,4 @@ func reason(err error) string {
 		err = web.Err
 	}
 	return short(err.Error(), 300)
-}
-
-// reports forwards progress to the calls that request it.
-type reports struct {
-	next atomic.Int64
-	mu   sync.Mutex
-	to   map[string]func(done, total int, msg string)
-}
-
-func (r *reports) add(f func(done, total int, msg string)) string {
-	token := fmt.Sprintf("weir-%d", r.next.Add(1))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.to == nil {
-		r.to = map[string]func(done, total int, msg string){}
-	}
-	r.to[token] = f
-	return token
-}
-
-func (r *reports) drop(token string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.to, token)
-}
-
-// handle calls under the lock: after drop, there are no more reports.
-func (r *reports) handle(_ context.Context, n *mcp.ProgressNotificationClientRequest) {
-	token, ok := n.Params.ProgressToken.(string)
-	if !ok {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f := r.to[token]; f != nil {
-		f(int(n.Params.Progress), int(n.Params.Total), short(n.Params.Message, 500))
-	}
 }

@@ -118,8 +118,9 @@ func Open(cfg Config) *Server {
 	log = cmp.Or(log, hclog.NewNullLogger())
 	s := &Server{
 		cfg: cfg, log: log, done: make(chan struct{}), retry: make(chan struct{}, 1),
-		status: Status{State: Starting}, tried: make(chan struct{}), unasked: newUnasked(cfg.Name, log), mask: masks(cfg),
+		status: Status{State: Starting}, tried: make(chan struct{}), mask: masks(cfg),
 	}
+	s.unasked = newUnasked(cfg.Name, log, &s.progress)
 	if base, ok := http.DefaultTransport.(*http.Transport); ok {
 		s.web = base.Clone()
 	} else {

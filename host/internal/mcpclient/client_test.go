@@ -46,7 +46,7 @@ func serve(how string) int {
 		<-end
 	case "owner":
 		return owner()
-	case "fickle", "same", "fleeting", "values", "deep", "endless", "invalid":
+	case "fickle", "same", "fleeting", "values", "deep", "endless", "invalid", "progress":
 		return raw(how)
 	case "orphan":
 		c, err := net.Dial("tcp", os.Getenv(orphanAddr))
@@ -105,6 +105,9 @@ func raw(how string) int {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct {
+				Meta struct{ ProgressToken string } `json:"_meta"`
+			}
 		}
 		if in.Decode(&m) != nil {
 			return 0
@@ -115,6 +118,12 @@ func raw(how string) int {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", m.ID)
 		case how == "values" && m.Method == "tools/call":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, manyMaps())
+		case how == "progress" && m.Method == "tools/call":
+			said := ""
+			for i := range 5 {
+				said += fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%d,"total":5}}`+"\n", m.Params.Meta.ProgressToken, i+1)
+			}
+			fmt.Printf(`%s{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", said, m.ID)
 		case how == "deep" && m.Method == "tools/call":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, deep())
 		case how == "invalid" && m.Method == "tools/call":
@@ -124,7 +133,7 @@ func raw(how string) int {
 			for range MaxBytes>>20 + 1 {
 				fmt.Print(strings.Repeat("x", 1<<20))
 			}
-		case slices.Contains([]string{"values", "deep", "endless", "invalid"}, how) && m.Method == "tools/list":
+		case slices.Contains([]string{"values", "deep", "endless", "invalid", "progress"}, how) && m.Method == "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, oneTool)
 		case m.Method != "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)

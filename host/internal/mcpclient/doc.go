@@ -11,6 +11,6 @@
 //   - client, connect: one server
 //   - program, output, group, transport: its program, HTTP
 //   - explain: why it cannot be used
-//   - tools, call: its tools
+//   - tools, call, reports: its tools, their progress
 //   - bounds, unasked: what it may send
 package mcpclient
