@@ -51,7 +51,6 @@ export const allowed = [
   { at: 'calls/a text resource/result/content', of: same, why: 'text resources become text' },
   { at: 'calls/a blob resource/result/content', of: same, why: 'blobs of text are in the archive only' },
   { at: 'calls/a gzip resource/result/content/0/resource/uri', of: same, why: 'a resource has its address in the archive' },
-  { at: 'calls/progress/progress', of: same, sometimes: true, why: 'the last progress may be lost where the result comes at once' },
   { at: 'calls/the tail of a file/result/content/0/text', of: ['filesystem'], why: 'the structured answer stands beside an empty text' },
   { at: 'calls/read_media_file/result/content', of: ['filesystem'], why: 'the structured answer is named in the text' },
   { at: 'calls/delete_*/result/content/0/text', of: ['memory'], why: 'the structured answer is named in the text' },
