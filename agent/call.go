@@ -21,6 +21,9 @@ const sameCalls = 3
 // retryDelays are the waits before an idempotent tool is tried again.
 var retryDelays = [...]time.Duration{300 * time.Millisecond, 1200 * time.Millisecond}
 
+// longRun is from when on a call takes too long to be made twice without a word to the model.
+const longRun = time.Minute
+
 // An outcome is one call's result on its way into the window.
 type outcome struct {
 	call    tool.Call
@@ -128,12 +131,16 @@ func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if c.Tool == prompt.DescribeTool && r.describes {
 		return prompt.Describe(c, r.specs, r.locale), nil
 	}
-	repeatable := slices.ContainsFunc(r.specs, func(s tool.Spec) bool { return s.Name == c.Tool && s.Hints.Idempotent })
+	var most time.Duration // that a call may take
+	repeatable := slices.ContainsFunc(r.specs, func(s tool.Spec) bool {
+		most = s.Output.Timeout
+		return s.Name == c.Tool && s.Hints.Idempotent
+	})
 	for attempt := 0; ; attempt++ {
 		limited := c
 		limited.MaxChars = r.limit
 		res, err := r.box.Call(ctx, limited)
-		if err != nil || !repeatable || attempt >= retries(res.Err) {
+		if err != nil || !repeatable || attempt >= retries(res.Err, most) {
 			res.CallID, res.Tool = c.ID, c.Tool
 			return res, err
 		}
@@ -144,12 +151,13 @@ func (r *run) call(ctx context.Context, c tool.Call) (tool.Result, error) {
 }
 
 // retries returns how often a call is repeated after a failure. A timeout has already
-// used the tool's whole deadline, so there is at most one retry.
-func retries(e *tool.Error) int {
+// used the tool's whole deadline, so there is at most one retry, and none where the deadline is
+// longRun or more.
+func retries(e *tool.Error, most time.Duration) int {
 	switch {
 	case e == nil:
 		return 0
-	case e.Code == tool.TimedOut:
+	case e.Code == tool.TimedOut && most < longRun:
 		return 1
 	case e.Code == tool.RateLimited:
 		return len(retryDelays)

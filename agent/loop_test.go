@@ -452,19 +452,21 @@ func TestIdempotentToolsAreRetried(t *testing.T) {
 		name       string
 		idempotent bool
 		code       tool.Code
+		timeout    time.Duration
 		runs       int
 	}{
-		{"a timeout may pass", true, tool.TimedOut, 2},
-		{"so may a rate limit", true, tool.RateLimited, 3},
-		{"a failure of the tool itself does not", true, tool.Failed, 1},
-		{"a tool that changes things runs once", false, tool.TimedOut, 1},
+		{"a timeout may pass", true, tool.TimedOut, 30 * time.Second, 2},
+		{"a long one is not repeated", true, tool.TimedOut, time.Minute, 1},
+		{"so may a rate limit", true, tool.RateLimited, time.Minute, 3},
+		{"a failure of the tool itself does not", true, tool.Failed, 0, 1},
+		{"a tool that changes things runs once", false, tool.TimedOut, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBox().add("flaky", func(context.Context, map[string]any) (string, *tool.Error) {
 					return "", tool.Errorf(c.code, "", "no")
 				})
-				b.specs[0].Hints.Idempotent = c.idempotent
+				b.specs[0].Hints.Idempotent, b.specs[0].Output.Timeout = c.idempotent, c.timeout
 				turn, _ := must(t, config(), replay.New(replay.Call("flaky", `{"text":"x"}`), replay.Text("so")), b, nil, "go")
 				if len(b.called()) != c.runs || turn.Stats.Calls != 1 {
 					t.Errorf("ran %d times, want %d; counted %d", len(b.called()), c.runs, turn.Stats.Calls)

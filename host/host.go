@@ -261,7 +261,7 @@ func (h *Host) LimitsIf(name string, l tool.Limits, chars int) (tool.Limits, lim
 	if t := h.current.Load().Tools[name]; t != nil {
 		spec.Output = t.Info.Declared
 	}
-	info := set.limits.Effective(spec, "", l.Or(set.of(name, h.OldName(name)).Limits), 0)
+	info := set.limits.Effective(spec, "", l.Or(h.limitsOf(name)), 0)
 	return set.limits.Within(&info, chars)
 }
 
@@ -275,7 +275,7 @@ func (h *Host) DecideIf(name string, maxChars, ceiling *int, chars int) plugin.D
 	if ceiling != nil && *ceiling > 0 {
 		layers.Ceiling = *ceiling
 	}
-	l := set.of(name, h.OldName(name)).Limits
+	l := h.limitsOf(name)
 	if maxChars != nil {
 		l.MaxChars = max(*maxChars, 0)
 	}

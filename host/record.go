@@ -87,7 +87,8 @@ func (s *Session) archive(ctx context.Context, t *snapshot.Tool, c tool.Call, a 
 func (s *Session) summarise(ctx context.Context, t *snapshot.Tool, c tool.Call, r tool.Result) tool.Result {
 	l, by := t.Within(c.MaxChars)
 	set := s.h.settings.Load()
-	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(set.of(t.Info.Spec.Name, s.h.OldName(t.Info.Spec.Name)).SummariseOver, set.SummariseOver) || r.Err != nil {
+	own, _ := set.of(t.Info.Spec.Name, s.h.OldName(t.Info.Spec.Name))
+	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(own.SummariseOver, set.SummariseOver) || r.Err != nil {
 		return r
 	}
 	began := s.h.cfg.Now()

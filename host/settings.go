@@ -63,7 +63,7 @@ type Settings struct {
 	// their next call. The one used last stays. 0: 512 MiB; negative: no bound.
 	Loaded tool.Bytes
 	// Parallel bounds the guests that run at the same time; one plugin can use a
-	// quarter of them, at least 2. Short calls that queue for one process count as
+	// quarter of them, at least 2. Calls of other MCP servers do not count. Short calls that queue for one process count as
 	// one guest. 0 or negative: 4 for each CPU, at least 16; inline 2 for each CPU,
 	// at least 4.
 	Parallel int
@@ -150,6 +150,11 @@ func (s Settings) compile() (*activeSettings, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
 		if err := bounds.Check(s.Tools[name].Limits); err != nil {
 			return nil, msg.Errorf("the limits of the tool %s: %w", name, err)
+		}
+	}
+	for _, server := range s.Servers {
+		if server.Timeout < 0 {
+			return nil, msg.Errorf("the MCP server %s: timeout is %s; it cannot be negative", server.Name, server.Timeout)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Grants)) {
@@ -261,25 +266,37 @@ func (h *Host) snapshotConfig() snapshot.Config {
 		Limits: set.limits, Resolver: h.resolver(), Hidden: h.cfg.Hidden, ReadOnly: h.protectedPaths(),
 		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(), Held: set.Held,
 		Settings: func(name, alone string) snapshot.Settings {
-			t := set.of(name, alone)
-			return snapshot.Settings{Limits: t.Limits, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
+			t, timed := set.of(name, alone)
+			return snapshot.Settings{Limits: t.Limits, Timed: timed, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
 		},
 	}
 }
 
 // of returns the settings for a tool: those of its name, or else of alone, its old form if no
-// other tool has the same. It is disabled under whichever form of its name.
-func (s *activeSettings) of(name, alone string) ToolConfig {
+// other tool has the same. It is disabled under whichever form of its name. timed is the table
+// of tools.toml that states Limits.Timeout; empty: none does.
+func (s *activeSettings) of(name, alone string) (t ToolConfig, timed string) {
+	table := name
 	t, ok := s.Tools[name]
 	if !ok && alone != "" {
+		table = alone
 		t = s.Tools[alone]
+	}
+	if t.Limits.Timeout != 0 {
+		timed = "[tools." + table + "]"
 	}
 	for other, o := range s.Tools {
 		if o.Disabled && !t.Disabled && toolname.Denied([]string{other}, name) {
 			t.Disabled = true
 		}
 	}
-	return t
+	return t, timed
+}
+
+// limitsOf returns the operator's limits for a tool.
+func (h *Host) limitsOf(name string) tool.Limits {
+	t, _ := h.settings.Load().of(name, h.OldName(name))
+	return t.Limits
 }
 
 // OldName returns the old form of a tool's name, if no other tool has the same; else it is

@@ -167,8 +167,8 @@ type ToolInfo struct {
 	// CacheTTL is how long the answer to the same arguments is reused, in
 	// nanoseconds; 0 means never.
 	CacheTTL time.Duration `json:"cache_ttl,omitempty"`
-	// Parallel is the most guests of the tool that run at once; 0 for the host's
-	// own tools, which run none. ParallelBy is the layer that decided it.
+	// Parallel is the most calls of the tool that run at once; 0: no bound, as for the
+	// host's own tools. ParallelBy is the layer that decided it.
 	Parallel   int        `json:"parallel,omitempty"`
 	ParallelBy tool.Layer `json:"parallel_by,omitempty"`
 	// Effect is what the tool can do beyond answering.

@@ -25,4 +25,10 @@ type Server struct {
 	TrustHints bool
 	// Start is the timeout of a connection; 0 or negative means 60 seconds.
 	Start time.Duration
+	// Timeout is how long a call may take. Each report of progress begins it anew, up to
+	// twelve times in all. 0: 5 minutes; negative is an error.
+	Timeout time.Duration
+	// Parallel is how many calls run at the same time; 0: 64, negative: no bound. They
+	// take no slots of Settings.Parallel.
+	Parallel int
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -80,33 +79,13 @@ func (a *asker) Approve(ctx context.Context, r approval.Request) (approval.Answe
 	return approval.Answer{}, approval.ErrNoPerson
 }
 
-// waitsEvery is how often a client that wants to know hears that its call waits for a person:
-// clients give up calls of which they hear nothing, most of them after a minute.
-const waitsEvery = 10 * time.Second
-
-// waits tells the client that the call waits for a person, again and again until stop returns.
+// waits has the client told that the call waits for a person, until stop is called.
 func (a *asker) waits() (stop func()) {
 	if a.progress == nil {
 		return func() {}
 	}
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(a.u.s.waitsEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				a.progress.waiting(textsIn(a.u.locale()).waits)
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-ended
-	}
+	before := a.progress.does(textsIn(a.u.locale()).waits)
+	return func() { a.progress.does(before) }
 }
 
 // keyOf names a question, so that its answer holds for no other.

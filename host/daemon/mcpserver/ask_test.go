@@ -102,7 +102,7 @@ func TestPersonIsAsked(t *testing.T) {
 // that it waits: it would give the call up. A client without a progress token hears nothing.
 func TestWaitingForAPersonIsProgress(t *testing.T) {
 	all, _ := newAskingBench(t)
-	all.server.waitsEvery = time.Millisecond
+	all.server.saysEvery = time.Millisecond
 	for _, w := range ways[:3] {
 		if w.name == "http" { // its client asks between two calls
 			continue
@@ -115,8 +115,11 @@ func TestWaitingForAPersonIsProgress(t *testing.T) {
 				s := w.join(b, &mcp.ClientOptions{
 					ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { seen <- *r.Params },
 					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-						for last := 0.0; token != nil && last < 3*waitStep; {
+						for last := 0.0; token != nil && last < 3*aliveStep; {
 							p := <-seen
+							if p.Message == "running" { // before it waited
+								continue
+							}
 							if p.Progress <= last || p.ProgressToken != token || p.Total != 0 || p.Message != "waiting for a person's answer" {
 								t.Errorf("after %v: %+v", last, p)
 							}
@@ -140,16 +143,18 @@ func TestWaitingForAPersonIsProgress(t *testing.T) {
 	}
 }
 
-// What a tool counts goes on after the wait.
-func TestProgressAfterAWait(t *testing.T) {
+// What is said while the tool says nothing is less than one of its steps, and is not said right
+// after one.
+func TestProgressBetweenReports(t *testing.T) {
 	var got []float64
 	p := reporter{send: func(x mcp.ProgressNotificationParams) { got = append(got, x.Progress) }}
-	p.waiting("w")
-	p.waiting("w")
+	p.alive()
+	p.alive()
 	p.report(host.Progress{Done: 1, Total: 2})
-	p.waiting("w")
+	p.alive() // too soon
+	p.alive()
 	p.report(host.Progress{Done: 2, Total: 2})
-	if want := []float64{waitStep, 2 * waitStep, 1, 1 + waitStep, 2}; !slices.Equal(got, want) {
+	if want := []float64{aliveStep, 2 * aliveStep, 1, 1 + aliveStep, 2}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

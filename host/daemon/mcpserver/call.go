@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -30,6 +31,7 @@ func (u *user) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToo
 			_ = req.Session.NotifyProgress(ctx, &p) // a client that has gone is noticed with the answer
 		}}
 		session = session.Reporting(ask.progress.report)
+		defer ask.progress.begin(u.s.saysEvery, textsIn(u.locale()).runs)()
 	}
 	if ask.possible(ctx) {
 		session = session.Asking(&ask)
@@ -205,6 +207,8 @@ type reporter struct {
 	mu    sync.Mutex // held while it sends: a client takes numbers that grow only
 	last  float64
 	begun bool
+	what  string // what the call does
+	said  bool   // the tool has said something since the last look
 }
 
 // report passes on what a tool says. The protocol wants numbers that grow: of a tool that does
@@ -220,20 +224,60 @@ func (p *reporter) report(h host.Progress) {
 		}
 		done = p.last + 1
 	}
-	p.begun, p.last = true, done
+	p.begun, p.last, p.said = true, done, true
 	p.send(mcp.ProgressNotificationParams{Progress: done, Total: float64(h.Total), Message: h.Msg})
 }
 
-// waitStep is by how much the number grows while a person is waited for: so little that the
-// tool's own numbers are larger afterwards.
-const waitStep = 1e-6
+// saysEvery is how often a client that wants to know hears of its call: clients give up calls
+// of which they hear nothing, most of them after a minute.
+const saysEvery = 10 * time.Second
 
-// waiting says that the call waits.
-func (p *reporter) waiting(what string) {
+// aliveStep is by how much the number grows while the tool says nothing: so little that the
+// tool's own numbers are larger afterwards.
+const aliveStep = 1e-6
+
+// begin says what the call does whenever nothing else was said of it for a time, until stop
+// returns.
+func (p *reporter) begin(every time.Duration, what string) (stop func()) {
+	p.does(what)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.alive()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+// does sets what the call does, and returns what it did before.
+func (p *reporter) does(what string) (before string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.begun, p.last = true, p.last+waitStep
-	p.send(mcp.ProgressNotificationParams{Progress: p.last, Message: what})
+	before, p.what = p.what, what
+	return before
+}
+
+// alive says what the call does, unless something was said since it was called last.
+func (p *reporter) alive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.said {
+		p.said = false
+		return
+	}
+	p.begun, p.last = true, p.last+aliveStep
+	p.send(mcp.ProgressNotificationParams{Progress: p.last, Message: p.what})
 }
 
 // tell logs a result to a client that has asked for it.

@@ -142,7 +142,7 @@ type Server struct {
 	now func() time.Time
 
 	lastAnswers time.Duration // lastAnswers, in tests another one
-	waitsEvery  time.Duration // waitsEvery, in tests another one
+	saysEvery   time.Duration // saysEvery, in tests another one
 
 	run    string        // what its calls' ids begin with, which no other Server's do
 	called atomic.Uint64 // calls
@@ -172,7 +172,7 @@ func New(cfg Config) *Server {
 	if cfg.Locale != tool.Zh {
 		cfg.Locale = tool.En
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, lastAnswers: lastAnswers, waitsEvery: waitsEvery, run: rand.Text()[:12] + "-",
+	s := &Server{cfg: cfg, log: cfg.Logger, now: cfg.Now, lastAnswers: lastAnswers, saysEvery: saysEvery, run: rand.Text()[:12] + "-",
 		users: map[string]*user{}, sessions: map[string]*session{}, streams: map[*mcp.ServerSession]*session{}}
 	s.log = cmp.Or(s.log, hclog.NewNullLogger())
 	if s.now == nil {

@@ -20,7 +20,8 @@ type texts struct {
 	address      string // of the server: parameter, values
 	noTask       string
 	noAnswer     string
-	waits        string // a call
+	waits        string // a call for a person
+	runs         string // a call
 
 	kept, part, blob string // templates of resources
 
@@ -48,6 +49,7 @@ var (
 		garbled:  "the body is not a message of JSON-RPC 2.0; send one as JSON in UTF-8, with \"jsonrpc\": \"2.0\" and a method",
 		noTask:   "there is no task with that id; newer ones may have displaced it",
 		waits:    "waiting for a person's answer",
+		runs:     "running",
 		noAnswer: "a token that was made for a client answers no question about approvals; answer it on weir's page or with `weir approvals`",
 		address:  "the parameter %s of the address is one of: %s",
 		cursor:   "the cursor is not one that this server gave; list from the beginning",
@@ -72,6 +74,7 @@ var (
 		garbled:  "正文不是 JSON-RPC 2.0 消息；请以 UTF-8 编码的 JSON 发送一条，须有 \"jsonrpc\": \"2.0\" 和 method",
 		noTask:   "没有该编号的任务；它可能已被更新的任务取代",
 		waits:    "正在等待人的答复",
+		runs:     "正在运行",
 		noAnswer: "为客户端创建的令牌不能回答审批问题；请在 weir 的页面上或用 `weir approvals` 回答",
 		address:  "地址中的参数 %s 只能取以下值之一：%s",
 		cursor:   "该游标不是本服务器给出的；请从头列出",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -71,6 +72,52 @@ func newUpstreamBench(t *testing.T, change ...func(*Config)) *bench {
 	}
 	b.server.Refresh()
 	return b
+}
+
+// A client that wants to know how a call gets on hears that it runs, also where the server says
+// nothing: it would give the call up.
+func TestSilentCallsAreProgress(t *testing.T) {
+	heard := make(chan struct{})
+	m := mcp.NewServer(&mcp.Implementation{Name: "silent", Version: "1"}, nil)
+	m.AddTool(&mcp.Tool{Name: "wait", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		select {
+		case <-heard:
+		case <-ctx.Done():
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	b := newBench(t, func(c *host.Config, _ *Config) {
+		c.Servers = []plugin.Server{{Name: "up", URL: web.URL}}
+		c.Approvals = approval.Policy{Default: approval.Allow}
+	})
+	if err := b.host.WaitServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Refresh()
+	b.server.saysEvery = time.Millisecond
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			var last atomic.Value
+			var times atomic.Int32
+			s := w.join(&bench{T: t, host: b.host, server: b.server, url: b.url}, &mcp.ClientOptions{
+				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+					if last.Store(*r.Params); times.Add(1) == 3 {
+						heard <- struct{}{}
+					}
+				},
+			})
+			p := &mcp.CallToolParams{Name: "up__wait", Arguments: json.RawMessage(`{}`)}
+			p.SetProgressToken("tell me")
+			if r, err := s.CallTool(t.Context(), p); err != nil || r.IsError {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if got := last.Load().(mcp.ProgressNotificationParams); got.Message != "running" || got.ProgressToken != "tell me" || got.Progress >= 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
 }
 
 // An output schema that is not bounded is left out with a reason.

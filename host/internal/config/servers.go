@@ -28,6 +28,8 @@ type ServerEntry struct {
 	Deny     []string          `toml:"deny" json:"deny,omitempty"`
 	Trust    bool              `toml:"trust_hints" json:"trust_hints,omitempty"`
 	Start    Duration          `toml:"start_timeout" json:"start_timeout,omitempty"`
+	Timeout  Duration          `toml:"timeout" json:"timeout,omitempty"`
+	Parallel int               `toml:"parallel" json:"parallel,omitempty"`
 	Disabled bool              `toml:"disabled" json:"disabled,omitempty"`
 
 	written []string // Args with references to variables, for display
@@ -84,7 +86,7 @@ func (s Settings) HostServers(p Paths) []plugin.Server {
 		}
 		out = append(out, plugin.Server{
 			Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Dir: e.Dir, URL: e.URL, Headers: e.Headers,
-			Allow: e.Allow, Deny: e.Deny, TrustHints: e.Trust, Start: time.Duration(e.Start),
+			Allow: e.Allow, Deny: e.Deny, TrustHints: e.Trust, Start: time.Duration(e.Start), Timeout: time.Duration(e.Timeout), Parallel: e.Parallel,
 		})
 	}
 	return out

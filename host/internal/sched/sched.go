@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -30,8 +31,9 @@ type Key struct {
 // for concurrent use.
 type Limiter struct {
 	mu      sync.Mutex
-	size    int // slots of the host
-	share   int // slots of one plugin
+	size    int  // slots of the host
+	share   int  // slots of one plugin
+	alone   bool // there is one plugin, which may use all
 	used    int
 	plugins map[string]int
 	tools   map[string]int
@@ -58,6 +60,16 @@ func New(slots int) *Limiter {
 	return &Limiter{size: slots, share: PluginShare(slots), plugins: map[string]int{}, tools: map[string]int{}}
 }
 
+// Unbounded is the size of a Limiter that lets every call run.
+const Unbounded = math.MaxInt
+
+// NewUnshared returns a Limiter for one plugin, which can use every slot.
+func NewUnshared(slots int) *Limiter {
+	l := New(slots)
+	l.share, l.alone = slots, true
+	return l
+}
+
 // PluginShare returns how many of all slots one plugin can use.
 func PluginShare(slots int) int { return min(max(2, slots/4), slots) }
 
@@ -76,6 +88,9 @@ func (l *Limiter) Resize(slots int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.size, l.share = slots, PluginShare(slots)
+	if l.alone {
+		l.share = slots
+	}
 	l.assign()
 }
 
@@ -254,5 +269,5 @@ func (l *Limiter) allows(k Key) bool {
 // share for that tool. The last quarter of the slots is for plugins of which no call
 // runs: several that hang leave room for the others.
 func (l *Limiter) fits(k Key, ofTool, ofPlugin, used int) bool {
-	return ofTool < k.Quota && ofPlugin < max(l.share, k.Quota) && (ofPlugin == 0 || k.Quota > l.share || used < l.size-l.size/4)
+	return ofTool < k.Quota && ofPlugin < max(l.share, k.Quota) && (l.alone || ofPlugin == 0 || k.Quota > l.share || used < l.size-l.size/4)
 }

@@ -91,6 +91,29 @@ func TestFirstCallsHaveRoom(t *testing.T) {
 	}
 }
 
+// A Limiter of one plugin has no share and no reserve; a tool's quota holds.
+func TestUnsharedSlots(t *testing.T) {
+	for _, size := range []int{1, 8, Unbounded} {
+		p := NewUnshared(size)
+		if got := p.Quota(0, 0); got != size {
+			t.Errorf("a tool gets %d of %d", got, size)
+		}
+		started := 0
+		for range min(size, 100) + 1 {
+			if p.enqueue(Key{"s", "wide", p.Quota(0, 0)}).runs() {
+				started++
+			}
+		}
+		if want := min(size, 101); started != want {
+			t.Errorf("of %d slots: %d calls run, want %d", size, started, want)
+		}
+		one := Key{"s", "one", p.Quota(1, 0)}
+		if first, second := p.enqueue(one).runs(), p.enqueue(one).runs(); first != (size > 8) || second {
+			t.Errorf("of %d slots, a tool with a bound of 1: %t, %t", size, first, second)
+		}
+	}
+}
+
 func TestAcquireEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(1)

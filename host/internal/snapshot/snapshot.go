@@ -213,6 +213,7 @@ type Config struct {
 // Settings are the operator's settings for one tool, as in host.ToolConfig.
 type Settings struct {
 	Limits    tool.Limits
+	Timed     string // the table of tools.toml that Limits.Timeout is of
 	Config    map[string]any
 	Disabled  bool
 	PerMinute *int
@@ -359,7 +360,7 @@ func (b builder) bind(pl *registry.Plugin, permissions *grant.Resolution, tools 
 		}
 		t.identity = t.digest(pl, permissions)
 		b.similar[registry.Likeness(t.Info.Spec.Name)] = t.Info.Spec.Name
-		b.offer(t, b.Settings(t.Info.Spec.Name, ""))
+		b.offer(t, b.Settings(t.Info.Spec.Name, ""), b.Slots)
 	}
 }
 
@@ -399,6 +400,8 @@ func (b builder) addUnsettled(list []registry.InFlux) {
 // addServer adds an MCP server and its tools. olds has how many tools have each old form.
 func (b builder) addServer(server *upstream.Server, olds map[string]int) {
 	info, tools := server.Describe()
+	limits := *b.Limits // their timeout is made for guests
+	limits.Defaults.Timeout = upstream.DefaultTimeout
 	var budget, outputs schema.Budget
 	for _, t := range tools {
 		def, problems, ok := server.Define(t, &budget, &outputs)
@@ -419,10 +422,17 @@ func (b builder) addServer(server *upstream.Server, olds map[string]int) {
 			info.Disabled = append(info.Disabled, name)
 			continue
 		}
-		added := NewTool(b.Limits, def.Spec, info.Name, set.Limits, 0)
+		source := upstream.Tool{Server: server, Timed: set.Timed}
+		if set.Limits.Timeout == 0 {
+			set.Limits.Timeout, source.Timed = server.Settings.Timeout, ""
+		}
+		added := NewTool(&limits, def.Spec, info.Name, set.Limits, 0)
 		added.alone = alone
-		added.def, added.Source, added.identity, added.Info.Effect, added.anyHost = def.Tool, upstream.Tool{Server: server}, def.Identity, def.Effect, def.AnyHost
-		b.offer(added, set)
+		added.def, added.Source, added.identity, added.Info.Effect, added.anyHost = def.Tool, source, def.Identity, def.Effect, def.AnyHost
+		b.offer(added, set, server.Slots)
+		if set.Parallel == 0 && server.Settings.Parallel != 0 {
+			added.Info.ParallelBy = tool.LayerOperator
+		}
 		info.Tools = append(info.Tools, name)
 		info.Digest = upstream.JoinDigests(info.Digest, added.identity)
 	}
@@ -444,8 +454,9 @@ func (b builder) module(pl *registry.Plugin, memory tool.Bytes) *runner.Module {
 }
 
 // offer makes a tool callable. How often it may run, how long its answers are reused, and
-// how many of its guests run at the same time is as the operator says, else as it declares.
-func (b builder) offer(t *Tool, set Settings) {
+// how many of its calls run at the same time, within slots, is as the operator says, else as it
+// declares.
+func (b builder) offer(t *Tool, set Settings, slots *sched.Limiter) {
 	b.Tools[t.Info.Spec.Name] = t
 	t.configs = map[tool.Locale]map[string]string{tool.En: t.configIn(tool.En), tool.Zh: t.configIn(tool.Zh)}
 	if set.PerMinute != nil {
@@ -456,8 +467,11 @@ func (b builder) offer(t *Tool, set Settings) {
 	}
 	t.Info.PerMinute, t.Info.CacheTTL = t.def.PerMinute, t.def.TTL
 	t.Info.ParallelBy = bounds.LayerOf(set.Parallel > 0, set.Parallel == 0 && t.def.Parallel > 0)
-	t.Info.Parallel = b.Slots.Quota(set.Parallel, t.def.Parallel)
-	t.slot = b.Slots.Slot(sched.Key{Plugin: t.Info.Plugin, Tool: t.Info.Spec.Name, Quota: t.Info.Parallel})
+	quota := slots.Quota(set.Parallel, t.def.Parallel)
+	t.slot = slots.Slot(sched.Key{Plugin: t.Info.Plugin, Tool: t.Info.Spec.Name, Quota: quota})
+	if quota < sched.Unbounded {
+		t.Info.Parallel = quota
+	}
 	n := t.def.PerMinute
 	if before := b.old.Tools[t.Info.Spec.Name]; before != nil && before.def.PerMinute == n {
 		t.limiter = before.limiter // a reload does not reset the count

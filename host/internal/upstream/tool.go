@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,7 +24,15 @@ const maxWhyChars = 1200
 
 // A Tool runs calls on a server. It implements runner.Runner, with the name of the
 // tool as the Invocation's export. It is safe for concurrent use.
-type Tool struct{ Server *Server }
+type Tool struct {
+	Server *Server
+	// Timed is the table of tools.toml that says how long a call may take. If it is empty,
+	// it is that of the server.
+	Timed string
+}
+
+// setting returns Timed.
+func (t Tool) setting() string { return cmp.Or(t.Timed, "[mcpServers."+t.Server.Settings.Name+"]") }
 
 // Acquire returns the Runner for one call; after it the caller must call Release.
 func (t Tool) Acquire(context.Context) (runner.Runner, error) {
@@ -51,11 +60,15 @@ func (t Tool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output,
 		return sandbox.Output{NoSlot: true}, cancelled(inv.Export)
 	}
 	defer inv.Slot.Release()
-	limited, cancel := context.WithTimeout(ctx, inv.Timeout)
-	defer cancel()
-	raw, err := t.Server.client.Call(limited, inv.Export, inv.Input, inv.MaxOutput, inv.Progress)
-	if err == nil {
+	limit := newDeadline(ctx, inv.Timeout, inv.Progress)
+	raw, err := t.Server.client.Call(limit.ctx, inv.Export, inv.Input, inv.MaxOutput, limit.report)
+	late := limit.failure(t, inv)
+	limit.stop()
+	switch {
+	case err == nil:
 		return sandbox.Output{Bytes: raw}, nil
+	case ctx.Err() == nil && late != nil:
+		return sandbox.Output{}, late
 	}
 	return sandbox.Output{}, failure(ctx, err, inv)
 }
@@ -72,8 +85,6 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 	switch {
 	case ctx.Err() != nil:
 		return cancelled(inv.Export)
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(tool.TimedOut, "ask for less at once, or narrow the arguments", "%s did not finish within %s", inv.Export, inv.Timeout)
 	case errors.Is(err, mcpclient.ErrManyValues):
 		return tool.Errorf(tool.TooLarge, "ask for less at once, or narrow the arguments", "the answer of %s has more than %d values", inv.Export, mcpclient.MaxValues)
 	case errors.Is(err, mcpclient.ErrDeep):

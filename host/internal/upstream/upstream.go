@@ -6,6 +6,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/mcpclient"
+	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/plugin"
 )
@@ -89,7 +91,7 @@ func (s *Set) Close() {
 
 func (s *Set) open(w plugin.Server) *Server {
 	s.closing.Add(1)
-	return &Server{Settings: w, closed: s.closing.Done, client: mcpclient.Open(mcpclient.Config{
+	return &Server{Settings: w, Slots: sched.NewUnshared(parallel(w.Parallel)), closed: s.closing.Done, client: mcpclient.Open(mcpclient.Config{
 		Name: w.Name, Command: w.Command, Args: w.Args, Env: w.Env, Dir: w.Dir, URL: w.URL, Headers: w.Headers,
 		Start: w.Start, Version: s.version, Logger: s.log,
 		Changed: func() {
@@ -98,11 +100,21 @@ func (s *Set) open(w plugin.Server) *Server {
 	})}
 }
 
+// parallel returns how many calls of a server run at the same time, by its setting.
+func parallel(setting int) int {
+	if setting < 0 {
+		return sched.Unbounded
+	}
+	return cmp.Or(setting, DefaultParallel)
+}
+
 // A Server is a server with its connection. It is safe for concurrent use.
 type Server struct {
 	Settings plugin.Server // must not be modified
-	client   *mcpclient.Server
-	closed   func()
+	// Slots bounds the calls that run at the same time. They take none of those of guests.
+	Slots  *sched.Limiter
+	client *mcpclient.Server
+	closed func()
 
 	mu      sync.Mutex
 	calls   int
