@@ -49,6 +49,7 @@ var levels = map[string]int{
 	"host/plugin":                    1,
 	"host/approval":                  3,
 	"host/internal/scriptvm":         3,
+	"host/internal/scriptproc":       5,
 	"host/script":                    10,
 	"host/script/journal":            3,
 	"host/script/offer":              11,
@@ -277,6 +278,7 @@ var allowed = map[string]map[string]string{
 		"github.com/tetratelabs/wazero": "runs QuickJS, which is trusted, with scripts, which are not",
 		"github.com/klauspost/compress": "the memory of a script that waits",
 	},
+	"host/internal/scriptproc":  {"github.com/hashicorp/go-hclog": "the log of what goes wrong with processes"},
 	"host/script/named":         {"github.com/BurntSushi/toml": "the manifest in a script's first comment"},
 	"host/internal/settingkeys": {"github.com/BurntSushi/toml": "which types of settings read themselves"},
 	"host/daemon/mcpserver": {

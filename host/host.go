@@ -27,6 +27,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sched"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
@@ -307,7 +308,9 @@ func builtinInfo(spec tool.Spec) plugin.ToolInfo {
 //	}
 //
 // ok is false, and nothing has happened, unless the process was started as a worker.
-func WorkerMain() (code int, ok bool) { return worker.Main(judge.Serve) }
+func WorkerMain() (code int, ok bool) {
+	return worker.Main(worker.Tasks{worker.Manifests: judge.Serve, worker.Scripts: scriptproc.Serve})
+}
 
 // CanIsolate reports whether this system can run plugins in worker processes.
 func CanIsolate() bool { return worker.Supported() }

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/sdk/tool"
@@ -22,8 +23,8 @@ import (
 // scriptsOf returns what runs scripts of a host, with an engine that opens when it is
 // needed.
 func scriptsOf(t *testing.T, h *host.Host) func(context.Context) (*script.Runner, error) {
-	engine := sync.OnceValues(func() (*scriptvm.Runtime, error) {
-		r, err := scriptvm.Open(context.Background(), scriptvm.Options{CacheDir: guesttest.Cache(t)})
+	engine := sync.OnceValues(func() (*scriptproc.Engine, error) {
+		r, err := scriptproc.Open(context.Background(), scriptproc.Options{VM: scriptvm.Options{CacheDir: guesttest.Cache(t)}})
 		if err == nil {
 			t.Cleanup(func() { r.Close(context.Background()) })
 		}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"testing"
-	"time"
 
 	"github.com/weirhost/weir/host/script/journal"
 )
@@ -35,8 +34,7 @@ func (p *process) goOnce(t testing.TB, source string) (Status, error) {
 	return p.Wait(t.Context(), "me", id, 0)
 }
 
-// TestHonestSnapshots: what is stored of ten usual scripts, and how long a pause and a
-// resume take.
+// TestHonestSnapshots: how much is stored of ten usual scripts.
 func TestHonestSnapshots(t *testing.T) {
 	p := boot(t, t.TempDir(), 0, Options{Patience: -1})
 	defer p.close(t)
@@ -60,27 +58,4 @@ func TestHonestSnapshots(t *testing.T) {
 	if median > 256<<10 {
 		t.Errorf("the median of %v is over 256 KiB", sizes)
 	}
-	engine, err := crashEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
-	vm, _, err := engine.Start(t.Context(), honest[3], setting)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var took []time.Duration
-	for range 50 {
-		began := time.Now()
-		snapshot, err := vm.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		vm.Close(t.Context())
-		if vm, err = engine.Resume(t.Context(), snapshot); err != nil {
-			t.Fatal(err)
-		}
-		took = append(took, time.Since(began))
-	}
-	vm.Close(t.Context())
-	t.Logf("pause and resume: p50 %s, fastest %s", sorted(took)[25], sorted(took)[0])
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/sqlite"
 	"github.com/weirhost/weir/host/script/journal"
@@ -47,8 +48,8 @@ type process struct {
 // crashCache holds the compiled engine between the processes of TestKilled.
 var crashCache = filepath.Join(os.TempDir(), "weir-script-tests")
 
-var crashEngine = sync.OnceValues(func() (*scriptvm.Runtime, error) {
-	return scriptvm.Open(context.Background(), scriptvm.Options{CacheDir: crashCache})
+var crashEngine = sync.OnceValues(func() (*scriptproc.Engine, error) {
+	return scriptproc.Open(context.Background(), scriptproc.Options{VM: scriptvm.Options{CacheDir: crashCache}})
 })
 
 // inMemory lets the tests' folders be in memory, where the system has that: only the end

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 )
 
 // errGone says that the engine of a stored script is there no more.
@@ -17,22 +17,22 @@ var errGone = errors.New("the engine of the script is gone")
 // Engines are the engines of stored scripts.
 type Engines interface {
 	// For returns the engine with a digest.
-	For(ctx context.Context, digest string) (*scriptvm.Runtime, error)
+	For(ctx context.Context, digest string) (*scriptproc.Engine, error)
 	// Keep keeps an engine, for scripts that are resumed by a later weir.
-	Keep(e *scriptvm.Runtime) error
+	Keep(e *scriptproc.Engine) error
 }
 
 // one is an engine that is the only one.
-type one struct{ *scriptvm.Runtime }
+type one struct{ *scriptproc.Engine }
 
-func (o one) For(_ context.Context, digest string) (*scriptvm.Runtime, error) {
+func (o one) For(_ context.Context, digest string) (*scriptproc.Engine, error) {
 	if digest != o.Digest() {
 		return nil, errGone
 	}
-	return o.Runtime, nil
+	return o.Engine, nil
 }
 
-func (o one) Keep(*scriptvm.Runtime) error { return nil }
+func (o one) Keep(*scriptproc.Engine) error { return nil }
 
 // WithEngines returns the same Runner, which finds the engines of stored scripts in e.
 func (r *Runner) WithEngines(e Engines) *Runner {
@@ -45,18 +45,18 @@ func (r *Runner) WithEngines(e Engines) *Runner {
 // are safe for concurrent use.
 type KeptEngines struct {
 	dir     string
-	options scriptvm.Options // of engines that are opened
+	options scriptproc.Options // of engines that are opened
 
 	mu   sync.Mutex
-	open map[string]*scriptvm.Runtime // by digest, with the current one
-	kept map[string]bool              // those that are in the folder
-	own  []*scriptvm.Runtime          // those that Close closes
+	open map[string]*scriptproc.Engine // by digest, with the current one
+	kept map[string]bool               // those that are in the folder
+	own  []*scriptproc.Engine          // those that Close closes
 }
 
 // NewKeptEngines returns the engines in a folder, and current, which the caller closes.
 // options are those of current; the folder is made when an engine is kept.
-func NewKeptEngines(dir string, current *scriptvm.Runtime, options scriptvm.Options) *KeptEngines {
-	return &KeptEngines{dir: dir, options: options, open: map[string]*scriptvm.Runtime{current.Digest(): current}, kept: map[string]bool{}}
+func NewKeptEngines(dir string, current *scriptproc.Engine, options scriptproc.Options) *KeptEngines {
+	return &KeptEngines{dir: dir, options: options, open: map[string]*scriptproc.Engine{current.Digest(): current}, kept: map[string]bool{}}
 }
 
 // Files of an engine in its folder.
@@ -72,7 +72,7 @@ type bounds struct {
 }
 
 // For implements Engines.
-func (k *KeptEngines) For(ctx context.Context, digest string) (*scriptvm.Runtime, error) {
+func (k *KeptEngines) For(ctx context.Context, digest string) (*scriptproc.Engine, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e := k.open[digest]; e != nil {
@@ -85,16 +85,16 @@ func (k *KeptEngines) For(ctx context.Context, digest string) (*scriptvm.Runtime
 		err = json.Unmarshal(text, &b)
 	}
 	if err == nil {
-		o.Files.Engine, err = os.ReadFile(filepath.Join(dir, engineFile))
+		o.VM.Files.Engine, err = os.ReadFile(filepath.Join(dir, engineFile))
 	}
 	if err == nil {
-		o.Files.Prelude, err = os.ReadFile(filepath.Join(dir, preludeFile))
+		o.VM.Files.Prelude, err = os.ReadFile(filepath.Join(dir, preludeFile))
 	}
 	if err != nil {
 		return nil, errGone
 	}
-	o.Memory = b.Memory
-	e, err := scriptvm.Open(context.WithoutCancel(ctx), o)
+	o.VM.Memory, o.Slots = b.Memory, 1 // few scripts need it
+	e, err := scriptproc.Open(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return nil, errors.Join(errGone, err)
 	}
@@ -106,7 +106,7 @@ func (k *KeptEngines) For(ctx context.Context, digest string) (*scriptvm.Runtime
 }
 
 // Keep implements Engines. What is in the folder of a digest never changes.
-func (k *KeptEngines) Keep(e *scriptvm.Runtime) error {
+func (k *KeptEngines) Keep(e *scriptproc.Engine) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	digest := e.Digest()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/script/journal"
 	"github.com/weirhost/weir/sdk/tool"
@@ -22,9 +23,9 @@ func TestEngineOfAnotherWeir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := scriptvm.Open(t.Context(), scriptvm.Options{Files: scriptvm.Files{
+	old, err := scriptproc.Open(t.Context(), scriptproc.Options{VM: scriptvm.Options{Files: scriptvm.Files{
 		Engine: current.Files().Engine, Prelude: append([]byte("/* an older one */"), current.Files().Prelude...),
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +50,9 @@ func TestEngineOfAnotherWeir(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		engines := filepath.Join(dir, "engines")
-		run := func(e *scriptvm.Runtime) *process {
+		run := func(e *scriptproc.Engine) *process {
 			p := boot(t, dir, 0, Options{Patience: -1})
-			runner := New(e, nothing{}, Options{Patience: -1}).WithEngines(NewKeptEngines(engines, e, scriptvm.Options{}))
+			runner := New(e, nothing{}, Options{Patience: -1}).WithEngines(NewKeptEngines(engines, e, scriptproc.Options{}))
 			p.Runs.runner = func(context.Context) (*Runner, error) { return runner, nil }
 			return p
 		}
@@ -100,7 +101,7 @@ func TestEnginesAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := runner.WithEngines(NewKeptEngines(engines, runner.engine, scriptvm.Options{}))
+	kept := runner.WithEngines(NewKeptEngines(engines, runner.engine, scriptproc.Options{}))
 	p.Runs.runner = func(context.Context) (*Runner, error) { return kept, nil }
 	id, err := p.Start(t.Context(), Script{Source: "await tools.ask({n: 1}); return 'end'", Scope: mine, CallID: "c"})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -21,7 +22,7 @@ import (
 // answer, and the script, whose whole memory is 8 MiB, never holds it.
 func TestEvalLargeValue(t *testing.T) {
 	b := newBench(t)
-	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), Memory: 8 << 20})
+	engine, err := scriptproc.Open(t.Context(), scriptproc.Options{VM: scriptvm.Options{CacheDir: guesttest.Cache(t), Memory: 8 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestEvalLargeValue(t *testing.T) {
 // its bounds, and the next script is not harmed.
 func TestEvalHostileScripts(t *testing.T) {
 	b := newBench(t)
-	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), Memory: 32 << 20, StepTime: 2 * time.Second, Time: 4 * time.Second})
+	engine, err := scriptproc.Open(t.Context(), scriptproc.Options{VM: scriptvm.Options{CacheDir: guesttest.Cache(t), Memory: 32 << 20, StepTime: 2 * time.Second, Time: 4 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

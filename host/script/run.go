@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -32,7 +34,6 @@ type run struct {
 	session Session
 	names   map[string]bool
 	store   *storage  // nil: nothing is stored
-	slot    bool      // whether it has one of Runner.slots
 	since   time.Time // when Ran was counted last
 
 	flying  int // wants that are being answered
@@ -40,7 +41,7 @@ type run struct {
 	slots   chan struct{} // one for each call at a time
 
 	mu    sync.Mutex // held except while the goroutine waits; guards all below
-	vm    *scriptvm.Script
+	vm    *scriptproc.Script
 	wants map[int]*want // what the script waits for, by Want.ID
 	ready []answered    // not given to the script yet
 	told  []string      // the last of kept.Log, which the host says
@@ -99,41 +100,23 @@ func (x *run) open(s Session, tools []tool.Spec) {
 	}
 }
 
-// close frees the script's memory and its slot.
+// close frees the script's memory.
 func (x *run) close() {
 	if x.vm != nil {
-		x.vm.Close(context.Background())
+		x.vm.Close()
 		x.vm = nil
-	}
-	if x.slot {
-		x.slot = false
-		<-x.Runner.slots
-	}
-}
-
-// enter waits for a slot of the Runner.
-func (x *run) enter(ctx context.Context) error {
-	if x.slot {
-		return nil
-	}
-	select {
-	case x.Runner.slots <- struct{}{}:
-		x.slot = true
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-x.store.stopping():
-		return errAway
 	}
 }
 
 // start starts the script.
 func (x *run) start(ctx context.Context) (state scriptvm.State, err error) {
-	if err := x.enter(ctx); err != nil {
-		return state, err
-	}
 	x.store.stepped()
-	x.vm, state, err = x.engine.Start(ctx, x.Source, scriptvm.Setting{Tools: slices.Sorted(maps.Keys(x.names)), Args: x.Args})
+	x.vm, state, err = x.engine.Start(ctx, scriptproc.Start{
+		Source: x.Source, Setting: scriptvm.Setting{Tools: slices.Sorted(maps.Keys(x.names)), Args: x.Args}, User: x.Scope.Principal, Stop: x.store.stopping(),
+	})
+	if errors.Is(err, scriptproc.ErrStopped) { // nothing of it has run
+		err = errAway
+	}
 	return state, err
 }
 
@@ -335,10 +318,16 @@ func (x *run) step(ctx context.Context) (scriptvm.State, error) {
 	answers := make([]scriptvm.Answer, 0, len(x.ready))
 	for _, a := range x.ready {
 		answers = append(answers, a.Answer)
+	}
+	state, err := x.vm.Step(ctx, answers)
+	if errors.Is(err, scriptproc.ErrStopped) {
+		return state, cmp.Or(x.putAway(ctx), errAway)
+	}
+	for _, a := range x.ready {
 		x.store.gave(a.want)
 		delete(x.wants, a.want.ID)
 	}
 	x.ready = nil
 	x.store.stepped()
-	return x.vm.Step(ctx, answers)
+	return state, err
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -74,7 +75,7 @@ type Options struct {
 	Calls int
 	// Parallel is how many of them run at a time. 0 or less means DefaultParallel.
 	Parallel int
-	// Scripts is how many scripts run at a time; others wait. 0 or less means
+	// Scripts is how many scripts compute at a time; others wait. 0 or less means
 	// DefaultScripts. Each may take the memory of scriptvm.Options.
 	Scripts int
 	// Patience is how long a script that Runs store waits in memory for calls. 0 means
@@ -90,7 +91,7 @@ const (
 	DefaultTime     = 10 * time.Minute
 	DefaultCalls    = 200
 	DefaultParallel = 4
-	DefaultScripts  = 4
+	DefaultScripts  = scriptproc.DefaultSlots
 	DefaultPatience = 10 * time.Second // then it leaves memory; it may wait without end
 )
 
@@ -150,27 +151,24 @@ type Outcome struct {
 
 // A Runner runs scripts. It is safe for concurrent use.
 type Runner struct {
-	engine  *scriptvm.Runtime
+	engine  *scriptproc.Engine
 	archive Archive
 	options Options
 	engines Engines
-	slots   chan struct{} // one for each script in memory
 }
 
 // New returns a Runner. The engine must stay open while it is used.
-func New(engine *scriptvm.Runtime, a Archive, o Options) *Runner {
+func New(engine *scriptproc.Engine, a Archive, o Options) *Runner {
 	o.Calls = cmp.Or(o.Calls, DefaultCalls)
 	if o.Parallel <= 0 {
 		o.Parallel = DefaultParallel
-	}
-	if o.Scripts <= 0 {
-		o.Scripts = DefaultScripts
 	}
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	if o.Time <= 0 {
 		o.Time = DefaultTime
 	}
-	return &Runner{engine, a, o, one{engine}, make(chan struct{}, o.Scripts)}
+	engine.Bound(o.Scripts)
+	return &Runner{engine, a, o, one{engine}}
 }
 
 // Run runs a script to its end, in one go: nothing of it is stored. The faults of the
@@ -231,6 +229,8 @@ func (x *run) failed(err error) (Outcome, error) {
 		return x.end(tool.Errorf(tool.TooLarge, "write a shorter script", "the script is longer than %d bytes, or not UTF-8", scriptvm.MaxSource))
 	case errors.Is(err, scriptvm.ErrTime):
 		return x.end(tool.Errorf(tool.TimedOut, "compute less, or in several scripts", "the script computes for too long"))
+	case errors.Is(err, scriptproc.ErrLost):
+		return x.end(tool.Errorf(tool.Failed, "run it again", "the process of the script was ended"))
 	case errors.Is(err, scriptvm.ErrBroken):
 		return x.end(tool.Errorf(tool.OutOfMemory, "hold less at a time; r.part({…}) reads a part of a result", "the script has used up its memory"))
 	case errors.Is(err, errRan):

@@ -13,6 +13,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/guesttest"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -92,7 +93,7 @@ func benchWith(t testing.TB, edit func(*host.Config)) *bench {
 			t.Error(err)
 		}
 	})
-	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), StepTime: time.Minute, Time: time.Minute})
+	engine, err := scriptproc.Open(t.Context(), scriptproc.Options{VM: scriptvm.Options{CacheDir: guesttest.Cache(t), StepTime: time.Minute, Time: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +375,7 @@ func TestEmptyAnswer(t *testing.T) {
 // it: an expression over 8 MiB takes seconds, and a script may ask for 2,000.
 func TestSearchesCount(t *testing.T) {
 	b := newBench(t)
-	engine, err := scriptvm.Open(t.Context(), scriptvm.Options{CacheDir: guesttest.Cache(t), Time: time.Second})
+	engine, err := scriptproc.Open(t.Context(), scriptproc.Options{VM: scriptvm.Options{CacheDir: guesttest.Cache(t), Time: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

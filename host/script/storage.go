@@ -156,11 +156,11 @@ func (s *storage) save(ctx context.Context, state journal.State, begun int) (err
 		if err := s.at("before snapshot"); err != nil {
 			return err
 		}
-		if out.Snapshot, err = x.vm.Snapshot(); err != nil {
+		if out.Snapshot, err = x.vm.Snapshot(ctx); err != nil {
 			return err
 		}
 		out.Runtime = scriptvm.RuntimeOf(out.Snapshot)
-		if err := x.engines.Keep(x.vm.Runtime()); err != nil {
+		if err := x.engines.Keep(x.vm.Engine()); err != nil {
 			return err
 		}
 	}
@@ -266,9 +266,6 @@ func (x *run) back(ctx context.Context) error {
 	if x.vm != nil {
 		return nil
 	}
-	if err := x.enter(ctx); err != nil {
-		return err
-	}
 	s, _, err := x.store.journal.Get(ctx, x.Scope.Principal, x.store.id)
 	if err != nil {
 		return err
@@ -285,7 +282,7 @@ func (x *run) wake(ctx context.Context, s journal.Script) error {
 	if err != nil {
 		return err
 	}
-	if x.vm, err = engine.Resume(ctx, s.Snapshot); err != nil {
+	if x.vm, err = engine.Resume(s.Snapshot, x.Scope.Principal, x.store.stopping()); err != nil {
 		return err
 	}
 	return x.store.at("after resume")

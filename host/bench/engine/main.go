@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	if code, ok := worker.Main(); ok {
+	if code, ok := worker.Main(nil); ok {
 		os.Exit(code)
 	}
 	ok, err := run(context.Background(), os.Args[1:], os.Stdout)

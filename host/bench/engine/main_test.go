@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if code, ok := worker.Main(); ok {
+	if code, ok := worker.Main(nil); ok {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -122,7 +123,7 @@ func scriptCheckCmd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			engine, err := app.OpenScripts(cmd.Context(), p.Cache, s.Settings.Scripts)
+			engine, err := app.OpenScripts(cmd.Context(), p.Cache, s.Settings.Scripts, host.Isolation(s.Settings.Sandbox.Isolation))
 			if err != nil {
 				return err
 			}

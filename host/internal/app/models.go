@@ -15,6 +15,7 @@ import (
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/demo"
 	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -153,7 +154,7 @@ func TestModel(ctx context.Context, m agent.Model, o provider.TestOptions) provi
 
 // testModel is TestModel with a script, whose outcome decides about later turns.
 func (a *App) testModel(ctx context.Context, m agent.Model, o provider.TestOptions) provider.Report {
-	try, end := TryScripts(a.Paths.Cache)
+	try, end := TryScripts(a.Paths.Cache, host.Isolation(a.Settings.Sandbox.Isolation))
 	defer end()
 	r := TestModel(ctx, m, try(o))
 	a.mu.Lock()

@@ -7,24 +7,25 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/archive"
-	"github.com/weirhost/weir/host/internal/scriptvm"
+	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/script"
 	"github.com/weirhost/weir/host/script/offer"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // TryScripts returns what adds a script to the test of a model. It opens an engine when
-// the first model writes one, and end closes it.
-func TryScripts(cache string) (try func(provider.TestOptions) provider.TestOptions, end func()) {
+// the first model writes one, and end closes it. isolation is where plugins run.
+func TryScripts(cache string, isolation host.Isolation) (try func(provider.TestOptions) provider.TestOptions, end func()) {
 	var mu sync.Mutex
-	var engine *scriptvm.Runtime
+	var engine *scriptproc.Engine
 	run := func(ctx context.Context, code string, box agent.Toolbox) (tool.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if engine == nil {
 			var err error
-			if engine, err = OpenScripts(ctx, cache, offer.Settings{}); err != nil {
+			if engine, err = OpenScripts(ctx, cache, offer.Settings{}, isolation); err != nil {
 				return tool.Result{}, err
 			}
 		}

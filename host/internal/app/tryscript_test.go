@@ -40,7 +40,7 @@ func TestTheTestOfAModelTriesAScript(t *testing.T) {
 			}
 			return replay.Text("The east: " + last)
 		}).Describing(agent.ModelInfo{Name: "m", Window: 32768})
-		try, end := TryScripts(guesttest.Cache(t))
+		try, end := TryScripts(guesttest.Cache(t), "")
 		r := TestModel(t.Context(), m, try(provider.TestOptions{}))
 		end()
 		if r.Scripts == nil || *r.Scripts != tt.want || !r.OK {

@@ -8,19 +8,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// Isolate configures worker processes for plugins on systems that can limit them. A
-// worker is this program again. It is started by a name that stays valid when the file
-// of the program is replaced.
+// Isolate configures worker processes for plugins on systems that can limit them.
 func Isolate(cfg *host.Config, s SandboxSettings, p Paths) {
 	cfg.Sandbox.Workers = host.Workers{
 		Isolation: host.Isolation(s.Isolation), Inline: s.Inline, Max: s.Waiting, Idle: time.Duration(s.Idle),
 		Headroom: s.Headroom, CompileCPU: time.Duration(s.CompileCPU), CompileMemory: s.CompileMemory,
 		Quarantine: p.Quarantine(),
 	}
+	cfg.WorkerCommand = WorkerCommand()
+}
+
+// WorkerCommand returns what starts this program again as a worker; nil: this system has
+// no workers. The name stays valid when the file of the program is replaced.
+func WorkerCommand() []string {
 	const self = "/proc/self/exe"
-	if _, err := os.Stat(self); err == nil && host.CanIsolate() {
-		cfg.WorkerCommand = []string{self}
+	if _, err := os.Stat(self); err != nil || !host.CanIsolate() {
+		return nil
 	}
+	return []string{self}
 }
 
 // NotIsolated returns a warning if plugins run inside weir although the settings do

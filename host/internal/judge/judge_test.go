@@ -31,7 +31,7 @@ import (
 
 // TestMain is also the child, in which some manifests have no bound.
 func TestMain(m *testing.M) {
-	if code, ok := worker.Main(unbounded); ok {
+	if code, ok := worker.Main(worker.Tasks{worker.Manifests: unbounded}); ok {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // unbounded is Serve without the counted bounds: a manifest does to the child what its
 // description says.
-func unbounded(in *shmring.Reader, out *shmring.Writer) error {
+func unbounded(in *shmring.Reader, out *shmring.Writer, _ func() error) error {
 	return serve(in, out, func(file string, text []byte, sound bool, beside func(string) ([]byte, error)) (registry.Manifest, []registry.Problem) {
 		said := func(what string) bool { return bytes.Contains(text, []byte(`description = "`+what+`"`)) }
 		var all [][]byte
@@ -155,7 +155,7 @@ func TestAClosedSandboxBlamesNoManifest(t *testing.T) {
 	asked := sync.OnceFunc(func() {
 		go func() { closed <- j.pool.Close(context.Background()) }()
 		for { // the child asks on, until it is killed
-			h, err := j.pool.NewHelper(t.Context(), int64(j.memory), j.cpu)
+			h, err := j.pool.NewHelper(t.Context(), worker.Manifests, int64(j.memory), j.cpu)
 			if err != nil {
 				return
 			}

@@ -131,7 +131,7 @@ func (j *Judges) take() (*worker.Helper, error) {
 	}
 	j.started++
 	j.mu.Unlock()
-	h, err := j.pool.NewHelper(j.ctx, int64(j.memory), j.cpu)
+	h, err := j.pool.NewHelper(j.ctx, worker.Manifests, int64(j.memory), j.cpu)
 	if err != nil {
 		j.ended()
 	}

@@ -69,7 +69,12 @@ var (
 )
 
 // Serve checks manifests in a child, until its parent ends it.
-func Serve(in *shmring.Reader, out *shmring.Writer) error { return serve(in, out, registry.Parse) }
+func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
+	if err := seal(); err != nil {
+		return err
+	}
+	return serve(in, out, registry.Parse)
+}
 
 // A parser is registry.Parse.
 type parser func(file string, text []byte, sound bool, beside func(string) ([]byte, error)) (registry.Manifest, []registry.Problem)

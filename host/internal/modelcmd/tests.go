@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/provider"
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
@@ -72,7 +73,7 @@ func (c *Commands) Test(ctx context.Context, names []string, all bool, o provide
 	update, done := c.Progress(show.asking())
 	defer done()
 	show.update = update
-	try, end := app.TryScripts(p.Cache)
+	try, end := app.TryScripts(p.Cache, host.Isolation(s.Sandbox.Isolation))
 	defer end()
 	var wg sync.WaitGroup
 	for i, m := range models {

@@ -19,5 +19,4 @@
 //   - snapshot: a script as bytes
 //   - handover: what it asks
 //   - rejection: promises
-//   - spare, memory: instances and their memory
 package scriptvm

@@ -55,7 +55,7 @@ func (s *Script) reason(ctx context.Context, value uint64) string {
 }
 
 // rejected returns the reasons of the promises that nothing awaited.
-func (s *Script) rejected() (reasons []string) {
+func (s *Script) rejected() (reasons Names) {
 	for _, r := range s.refused {
 		if r.Reason != "" {
 			reasons = append(reasons, r.Reason)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -57,6 +56,14 @@ const (
 	MaxSource = 256 << 10
 )
 
+// WithDefaults returns the bounds that apply.
+func (o Options) WithDefaults() Options {
+	o.Memory = cmp.Or(o.Memory, DefaultMemory)
+	o.StepTime = cmp.Or(o.StepTime, DefaultStepTime)
+	o.Time = cmp.Or(o.Time, DefaultTime)
+	return o
+}
+
 const (
 	pageSize = 64 << 10
 	// maxStack is how deep calls of JavaScript may go, in bytes of the module's stack, which
@@ -76,8 +83,6 @@ type Runtime struct {
 	in       reserved // in that memory
 	dispatch uint64   // the prelude's function, a handle
 	digest   [sha256.Size]byte
-	memories memories
-	spares   spares
 	stripper stripper
 }
 
@@ -87,14 +92,12 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	if o.Memory < 0 || o.StepTime < 0 || o.Time < 0 {
 		return nil, errors.New("the bounds of scripts are negative")
 	}
-	o.Memory = cmp.Or(o.Memory, DefaultMemory)
-	o.StepTime = cmp.Or(o.StepTime, DefaultStepTime)
-	o.Time = cmp.Or(o.Time, DefaultTime)
+	o = o.WithDefaults()
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32((o.Memory + pageSize - 1) / pageSize)).WithCloseOnContextDone(true)
 	if o.Files.Engine == nil {
-		o.Files = Files{quickjs, prelude}
+		o.Files = OwnFiles()
 	}
-	r := &Runtime{options: o, files: o.Files, memories: openMemories(), spares: spares{ready: make(chan *Script, mostSpares)}}
+	r := &Runtime{options: o, files: o.Files}
 	if o.CacheDir != "" {
 		if r.cache, err = wazero.NewCompilationCacheWithDir(o.CacheDir); err != nil {
 			return nil, err
@@ -119,14 +122,8 @@ func Open(ctx context.Context, o Options) (_ *Runtime, err error) {
 	return r, r.boot(ctx)
 }
 
-// Files returns what the Runtime is made of. They must not be changed.
-func (r *Runtime) Files() Files { return r.files }
-
-// Memory returns the bound of a script's memory, in bytes.
-func (r *Runtime) Memory() int { return r.options.Memory }
-
-// Time returns how long all steps of a script may compute.
-func (r *Runtime) Time() time.Duration { return r.options.Time }
+// OwnFiles returns the engine of this weir. The slices must not be changed.
+func OwnFiles() Files { return Files{quickjs, prelude} }
 
 // Digest identifies the state in which every script starts: a snapshot can be resumed by a
 // Runtime of the same one, and by no other.
@@ -134,8 +131,7 @@ func (r *Runtime) Digest() string { return hex.EncodeToString(r.digest[:]) }
 
 // Close frees the compiled engine. Scripts of it must not be used after that.
 func (r *Runtime) Close(ctx context.Context) error {
-	err := errors.Join(r.spares.close(ctx), r.runtime.Close(ctx))
-	r.memories.close()
+	err := r.runtime.Close(ctx)
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.Close(ctx))
 	}
@@ -205,7 +201,7 @@ func (r *Runtime) boot(ctx context.Context) error {
 	}
 	r.image = slices.Clone(memory)
 	r.digest = sha256.Sum256(slices.Concat(r.files.Engine, r.files.Prelude, r.image))
-	return r.memories.freeze(s.memory)
+	return nil
 }
 
 // reserved is what scripts need again and again, so that no call of the module makes it.
@@ -292,13 +288,21 @@ func (r *Runtime) instance(ctx context.Context) (*Script, error) {
 }
 
 func (r *Runtime) instanceWith(ctx context.Context, c wazero.ModuleConfig) (*Script, error) {
-	a := &allocator{space: r.memories.space}
-	m, err := r.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, a), r.module, c.WithName("").WithStartFunctions())
+	m, err := r.runtime.InstantiateModule(ctx, r.module, c.WithName("").WithStartFunctions())
 	if err != nil {
-		if a.made != nil {
-			a.made.Release()
-		}
 		return nil, fmt.Errorf("the engine of scripts cannot start: %w", err)
 	}
-	return &Script{runtime: r, module: m, memory: a.made, functions: map[string]api.Function{}, left: r.options.Time}, nil
+	return &Script{runtime: r, module: m, functions: map[string]api.Function{}, left: r.options.Time}, nil
+}
+
+// fresh returns an instance in the state in which every script starts.
+func (r *Runtime) fresh(ctx context.Context) (*Script, error) {
+	s, err := r.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.restore(r.image); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
 }

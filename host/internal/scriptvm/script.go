@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
-
-	"github.com/weirhost/weir/host/internal/memsnap"
 )
 
 // Errors of scripts. What the script itself throws is in State.Fault.
@@ -32,7 +30,6 @@ var (
 type Script struct {
 	runtime   *Runtime
 	module    api.Module
-	memory    *memsnap.Memory // of the module; nil: an ordinary one
 	functions map[string]api.Function
 	broken    error         // what ended it; nil: it can go on
 	lines     int           // of the source; 0: not known
@@ -76,21 +73,21 @@ type Fault struct {
 // A State is what a script has reached after a step.
 type State struct {
 	// Wants are the new things that it asks for, in the order in which it asked.
-	Wants []Want
+	Wants Wants `json:"wants,omitempty"`
 	// Logged are lines for the log.
-	Logged []string
+	Logged Lines `json:"logged,omitempty"`
 	// Done says that the script has ended: with Fault, or with Output.
-	Done  bool
-	Fault *Fault
+	Done  bool   `json:"done,omitempty"`
+	Fault *Fault `json:"error,omitempty"`
 	// Output are the parts of the answer, each a text, or an object {"result": UUID} for
 	// the whole of a result.
-	Output []json.RawMessage
+	Output Parts `json:"output,omitempty"`
 	// Idle are the tools of the calls that have their answer and that it did not await, when
 	// it has ended well.
-	Idle []string
+	Idle Names `json:"idle,omitempty"`
 	// Rejected are the errors of promises that nothing awaited, in the order in which they
 	// came, when it has ended.
-	Rejected []string
+	Rejected Names `json:"rejected,omitempty"`
 }
 
 // Syntax is the Code of a Fault in the syntax of a script: nothing of it has run.
@@ -131,8 +128,7 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if len(source) > MaxSource || !utf8.ValidString(source) {
 		return nil, State{}, ErrSource
 	}
-	defer r.prepare()
-	s, err := r.ready(ctx)
+	s, err := r.fresh(ctx)
 	if err != nil {
 		return nil, State{}, err
 	}
@@ -181,7 +177,6 @@ func (r *Runtime) start(ctx context.Context, source string, set Setting, what st
 	if err != nil {
 		return nil, State{}, errors.Join(err, s.Close(ctx))
 	}
-	r.spares.learn(s)
 	return s, state, nil
 }
 
@@ -226,16 +221,9 @@ func (s *Script) Step(ctx context.Context, answers []Answer) (State, error) {
 	})
 }
 
-// Runtime returns what the script runs in.
-func (s *Script) Runtime() *Runtime { return s.runtime }
-
 // Close frees the script's memory.
 func (s *Script) Close(ctx context.Context) error {
-	err := s.module.Close(ctx)
-	if s.memory != nil {
-		s.memory.Release()
-	}
-	return err
+	return s.module.Close(ctx)
 }
 
 // step runs do and all that follows from it, within the time of a step.
@@ -292,10 +280,11 @@ func (s *Script) take(ctx context.Context) (State, error) {
 	if err := json.Unmarshal(text, &out); err != nil {
 		return State{}, fmt.Errorf("what the script hands over cannot be read: %w", err)
 	}
-	state := State{Wants: out.wants(), Logged: out.State.Logged, Done: out.State.Done, Fault: out.State.Error, Output: out.State.Output, Idle: out.State.Idle}
-	if state.Done {
+	state := out.State
+	if state.Wants, state.Rejected = out.Wants, nil; state.Done {
 		state.Rejected = s.rejected()
 	}
+	state.bound()
 	s.inSource(state.Fault)
 	return state, nil
 }

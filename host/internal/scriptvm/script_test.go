@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/guesttest"
-	"github.com/weirhost/weir/internal/testtime"
 )
 
 // engine is one Runtime for all tests.
@@ -275,7 +274,7 @@ return m.get('k').join(';')`
 func TestSnapshotElsewhere(t *testing.T) {
 	r := open(t)
 	other := openWith(t, Options{StepTime: 2 * time.Second})
-	changed := openWith(t, Options{Files: Files{r.Files().Engine, append([]byte("/* of another weir */ "), r.Files().Prelude...)}})
+	changed := openWith(t, Options{Files: Files{r.files.Engine, append([]byte("/* of another weir */ "), r.files.Prelude...)}})
 	s, state, err := r.Start(t.Context(), "\nconst all = await Promise.all([tools.echo({i: 1}), tools.echo({i: 2})]);\nthrow new Error(all.map(String).join())", Setting{Tools: []string{"echo"}})
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +352,6 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		s.Close(b.Context())
-		rest(b, r)
 	}
 	median(b, took)
 }
@@ -366,7 +364,6 @@ func BenchmarkPauseAndResume(b *testing.B) {
 	}
 	var took []time.Duration
 	for b.Loop() {
-		rest(b, r)
 		began := time.Now()
 		snapshot, err := s.Snapshot()
 		if err != nil {
@@ -382,11 +379,6 @@ func BenchmarkPauseAndResume(b *testing.B) {
 		took = append(took, time.Since(began))
 	}
 	median(b, took)
-}
-
-// rest waits until the Runtime has made a spare instance, as it does between scripts.
-func rest(b *testing.B, r *Runtime) {
-	testtime.Until(b, "a spare instance is there", func() bool { return len(r.spares.ready) > 0 })
 }
 
 func median(b *testing.B, took []time.Duration) {
@@ -407,12 +399,24 @@ func TestCheck(t *testing.T) {
 // TestHandover: a script that has replaced what is built in hands over no more than the
 // host holds: short texts that name millions of requests would take gigabytes as values.
 func TestHandover(t *testing.T) {
+	r := openWith(t, Options{StepTime: time.Minute, Time: time.Minute})
+	// forged is a script whose state has many values in a list.
+	forged := func(list, many string) string {
+		return `const many = ` + many + `; Array.prototype.join = () => '],"state":{"done":true,"` + list + `":[' + many + ']},"wants":['; tools.echo({}); await new Promise(() => {})`
+	}
 	for name, source := range map[string]string{
 		"requests":         "const many = '{},'.repeat(2e5) + '{}'; Array.prototype.join = () => many; tools.echo({}); await new Promise(() => {})",
 		"a request's name": "try { await tools['n'.repeat(1e5)]({}) } catch {}",
 		"a question":       "await tools.find('word '.repeat(1e4))",
+		"parts":            forged("output", `'0,'.repeat(5e5) + '0'`),
+		"long parts":       forged("output", `('"' + 'x'.repeat(1e6) + '",').repeat(12) + '0'`),
+		"lines":            forged("logged", `'"",'.repeat(2e4) + '""'`),
+		"long lines":       forged("logged", `('"' + 'x'.repeat(1e5) + '",').repeat(99) + '""'`),
+		"names":            forged("idle", `('"' + 'n'.repeat(1e4) + '",').repeat(2000) + '""'`),
+		"reasons":          forged("rejected", `'"",'.repeat(2e4) + '""'`),
+		"a long fault":     "throw new Error('x'.repeat(1e6))",
 	} {
-		s, state, err := open(t).Start(t.Context(), source, Setting{})
+		s, state, err := r.Start(t.Context(), source, Setting{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -420,6 +424,19 @@ func TestHandover(t *testing.T) {
 		s.Close(t.Context())
 		if n := len(state.Wants); n > mostWants {
 			t.Errorf("%s: %d requests", name, n)
+		}
+		if state.Wants == nil && !state.Done {
+			t.Errorf("%s: nothing came", name)
+		}
+		logged, output := len(strings.Join(state.Logged, "")), 0
+		for _, p := range state.Output {
+			output += len(p)
+		}
+		if len(state.Output) > mostParts || output > mostOutput+2e6 || len(state.Logged) > mostLines || logged > mostMessage+2e5 || len(state.Idle) > mostNames || len(state.Rejected) > mostRejected {
+			t.Errorf("%s: %d parts with %d bytes, %d lines with %d, %d names, %d reasons", name, len(state.Output), output, len(state.Logged), logged, len(state.Idle), len(state.Rejected))
+		}
+		if slices.ContainsFunc(state.Idle, func(n string) bool { return len(n) > mostName }) || state.Fault != nil && len(state.Fault.Message) > mostMessage {
+			t.Errorf("%s: a long name, or a fault of %d bytes", name, len(state.Fault.Message))
 		}
 		for _, w := range state.Wants {
 			if len(w.Tool) > mostName || len(w.Query) > mostQuery {

@@ -69,8 +69,7 @@ func (r *Runtime) Resume(ctx context.Context, snapshot []byte) (*Script, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer r.prepare()
-	s, err := r.ready(ctx)
+	s, err := r.fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +114,17 @@ func RuntimeOf(snapshot []byte) string {
 	return hex.EncodeToString(snapshot[:sha256.Size])
 }
 
+// Verify returns ErrSnapshot for a snapshot that has been changed, or is none.
+func Verify(snapshot []byte) error {
+	if len(snapshot) < head+fixed {
+		return fmt.Errorf("%w: it is none", ErrSnapshot)
+	}
+	if sum := sha256.Sum256(snapshot[head:]); !bytes.Equal(sum[:], snapshot[sha256.Size:head]) {
+		return fmt.Errorf("%w: it has been changed", ErrSnapshot)
+	}
+	return nil
+}
+
 // A snapshot begins with two digests, and the rest of it with three numbers: pages, lines
 // of the source, time left.
 const head, fixed = 2 * sha256.Size, 4 + 4 + 8
@@ -125,10 +135,10 @@ func (r *Runtime) unpack(snapshot []byte) (size int, changes []piece, refused []
 	if len(snapshot) < head+fixed || !bytes.Equal(snapshot[:sha256.Size], r.digest[:]) {
 		return 0, nil, nil, fmt.Errorf("%w: it belongs to another engine", ErrSnapshot)
 	}
-	body := snapshot[head:]
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], snapshot[sha256.Size:head]) {
-		return 0, nil, nil, fmt.Errorf("%w: it has been changed", ErrSnapshot)
+	if err := Verify(snapshot); err != nil {
+		return 0, nil, nil, err
 	}
+	body := snapshot[head:]
 	chunks := int(binary.LittleEndian.Uint32(body))
 	if n, err := s2.DecodedLen(body[fixed:]); err != nil || chunks*chunk > r.options.Memory || n > r.options.Memory+chunks+maxRefused {
 		return 0, nil, nil, fmt.Errorf("%w: it is larger than the memory of a script", ErrSnapshot)

@@ -70,14 +70,11 @@ func (t *stripper) get(ctx context.Context, r *Runtime) (image []byte, function 
 	if t.image != nil {
 		return t.image, t.function, nil
 	}
-	s, err := r.instance(ctx)
+	s, err := r.fresh(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close(ctx)) }()
-	if err := s.reset(); err != nil {
-		return nil, 0, err
-	}
 	name, err := s.bytes(ctx, []byte("stripper.js"))
 	if err != nil {
 		return nil, 0, err

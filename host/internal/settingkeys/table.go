@@ -73,7 +73,7 @@ func rows() []row {
 		{"scripts.offer", "", tool.Textf("whom run_script is offered: auto is MCP clients, and models that were seen to write a script")},
 		{"scripts.calls", "calls", tool.Textf("the most calls of one script; negative: none")},
 		{"scripts.parallel_calls", "calls", tool.Textf("how many calls of one script run at the same time")},
-		{"scripts.at_once", "scripts", tool.Textf("how many scripts run at the same time")},
+		{"scripts.at_once", "scripts", tool.Textf("how many scripts compute at the same time")},
 		{"scripts.memory", "bytes", tool.Textf("the memory of one script")},
 		{"scripts.cpu_time", "time", tool.Textf("how long one script may compute")},
 		{"scripts.run_time", "time", tool.Textf("how long one script may run, without the time in which it waits for a person")},

@@ -37,10 +37,10 @@ const (
 )
 
 // Main runs a worker until its end. ok is false, and nothing has happened, unless this
-// process was started as a worker; else the process must exit with code. help is what the
-// process does as a Helper; it may be left out.
-func Main(help ...func(*shmring.Reader, *shmring.Writer) error) (code int, ok bool) {
-	return run(func(c *child) error { return c.serve(help) })
+// process was started as a worker; else the process must exit with code. tasks are what
+// the process does as a Helper; nil: nothing.
+func Main(tasks Tasks) (code int, ok bool) {
+	return run(func(c *child) error { return c.serve(tasks) })
 }
 
 // run is Main with what the child does.
@@ -95,19 +95,16 @@ func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
 // childProcs is enough for a guest and for what goes on beside it.
 const childProcs = 2
 
-func (c *child) serve(help []func(*shmring.Reader, *shmring.Writer) error) error {
+func (c *child) serve(tasks Tasks) error {
 	load, wasm, err := c.begin()
 	if err != nil {
 		return err
 	}
-	if load.Help && len(help) > 0 {
-		if err := confine.Seal(confine.Set{}); err != nil {
-			return err
-		}
+	if do := tasks[load.Task]; do != nil {
 		if err := c.out.Write(kindReady, readyMeta{}, nil); err != nil {
 			return err
 		}
-		return help[0](c.in, c.out)
+		return do(c.in, c.out, func() error { return confine.Seal(confine.Set{}) })
 	}
 	m, err := c.load(load, wasm)
 	if err != nil {

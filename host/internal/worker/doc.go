@@ -6,7 +6,7 @@
 // A child is the program itself, started again with Argument as its last argument. So
 // every program that Config.Command names begins with
 //
-//	if code, ok := worker.Main(judge.Serve); ok {
+//	if code, ok := worker.Main(worker.Tasks{worker.Manifests: judge.Serve}); ok {
 //		os.Exit(code)
 //	}
 //

@@ -163,7 +163,7 @@ func besiege(dir string) (map[string][]string, error) {
 		}
 		err = w.load(ctx, loadMeta{
 			Plugin: string(text), Exports: pl.Exports, Image: m.image(), Cache: captives.cacheOf(), CacheVersion: captives.inspectors[false].CacheVersion(),
-			Mounts: metaOf(mounts), Compile: role == "compiler", Help: role == "manifests",
+			Mounts: metaOf(mounts), Compile: role == "compiler", Task: map[string]Task{"manifests": Manifests}[role],
 			Bounds: confine.Bounds{Data: m.data(), CPU: 30, Files: maxFiles},
 		}, pl.Wasm)
 		var found []string

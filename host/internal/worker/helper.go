@@ -9,23 +9,36 @@ import (
 	"github.com/weirhost/weir/host/internal/shmring"
 )
 
-// A Helper is a child process that does what Main's help does, one task at a time.
+// A Task is what a Helper does, and its name in lists of processes.
+type Task string
+
+// The tasks.
+const (
+	Manifests Task = "manifests" // package judge
+	Scripts   Task = "scripts"   // package scriptproc
+)
+
+// Tasks are what a program does as a Helper, until its parent closes in. It calls seal, once,
+// before it handles anything that a stranger made: then it has its pipes and nothing else.
+type Tasks map[Task]func(in *shmring.Reader, out *shmring.Writer, seal func() error) error
+
+// A Helper is a child process that does one of Main's Tasks, one piece of it at a time.
 type Helper struct {
 	pool *Pool
 	w    *process
-	cpu  time.Duration // of one task, at least
+	cpu  time.Duration // of one piece, at least
 	keep func() bool   // ends the kill with the pool
 }
 
-// NewHelper starts a Helper for tasks that need up to that memory and CPU time each, which
-// the kernel holds it to.
-func (p *Pool) NewHelper(ctx context.Context, memory int64, cpu time.Duration) (*Helper, error) {
+// NewHelper starts a Helper whose pieces of work need up to that memory and CPU time each,
+// which the kernel holds it to.
+func (p *Pool) NewHelper(ctx context.Context, task Task, memory int64, cpu time.Duration) (*Helper, error) {
 	if !p.enter() {
 		return nil, errSpawn
 	}
-	w, err := p.spawn("manifests", nil)
+	w, err := p.spawn(string(task), nil)
 	if err == nil {
-		if err = w.load(ctx, loadMeta{Help: true, Bounds: confine.Bounds{Data: memory, CPU: int64((2 * cpu).Seconds()), Files: maxFiles}}, nil); err != nil {
+		if err = w.load(ctx, loadMeta{Task: task, Bounds: confine.Bounds{Data: memory, CPU: int64((2 * cpu).Seconds()), Files: maxFiles}}, nil); err != nil {
 			w.discard()
 		}
 	}
@@ -36,7 +49,7 @@ func (p *Pool) NewHelper(ctx context.Context, memory int64, cpu time.Duration) (
 	return &Helper{p, w, cpu, context.AfterFunc(p.ending, w.kill)}, nil
 }
 
-// Do runs a task: f talks to the child, which is lost if f fails or ctx ends; l says how.
+// Do does a piece of work: f talks to the child, which is lost if f fails or ctx ends; l says how.
 func (h *Helper) Do(ctx context.Context, f func(*shmring.Reader, *shmring.Writer) error) (l Loss, err error) {
 	stop := context.AfterFunc(ctx, h.w.kill)
 	if err = f(h.w.read, h.w.send); stop() && err == nil {
@@ -49,11 +62,14 @@ func (h *Helper) Do(ctx context.Context, f func(*shmring.Reader, *shmring.Writer
 	if h.pool.ending.Err() != nil {
 		return LostStopped, lost
 	}
-	return lost.loss(2*h.cpu - h.cpu/4), lost // tasks before have used less than one time
+	return lost.loss(2*h.cpu - h.cpu/4), lost // pieces before have used less than one time
 }
 
-// Spent reports whether too little CPU time is left for another task.
+// Spent reports whether too little CPU time is left for another piece.
 func (h *Helper) Spent() bool { return h.w.sched.CPUTime() >= h.cpu }
+
+// PID returns the number of the child's process.
+func (h *Helper) PID() int { return h.w.cmd.Process.Pid }
 
 // Close ends the child.
 func (h *Helper) Close() {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if play() {
 		return
 	}
-	if code, ok := Main(); ok {
+	if code, ok := Main(nil); ok {
 		os.Exit(code)
 	}
 	os.Exit(func() int {

@@ -22,7 +22,7 @@ type (
 		// Compile makes the child compile the module into the cache and exit; Checked
 		// adds loop checks to the code.
 		Compile, Checked bool
-		Help             bool // it is a Helper, and loads nothing
+		Task             Task // it is a Helper, and loads nothing; empty: it runs a module
 		Renewed, Spares  int  // instances
 		LogLevel         int
 		Mounts           []mountMeta // in the order of the inherited descriptors

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	code, ok := worker.Main(judge.Serve)
+	code, ok := worker.Main(worker.Tasks{worker.Manifests: judge.Serve})
 	if !ok {
 		fmt.Fprintln(os.Stderr, "child: this program is started by weir's tests; its last argument is", worker.Argument)
 		code = 2
