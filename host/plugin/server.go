@@ -23,6 +23,9 @@ type Server struct {
 	// TrustHints accepts the server's claim about which of its tools change
 	// nothing. Without it each tool counts as one that changes something.
 	TrustHints bool
+	// Unset are variables that its settings refer to and that are not set. It is not started:
+	// it would end for want of a key, and seldom say so.
+	Unset []string
 	// Start is the timeout of a connection; 0 or negative means 60 seconds.
 	Start time.Duration
 	// Timeout is how long a call may take. Each report of progress begins it anew, up to

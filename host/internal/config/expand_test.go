@@ -13,7 +13,8 @@ func TestExpandString(t *testing.T) {
 		"${SET}": "value", "${SET:-other}": "value", "${EMPTY}": "", "${EMPTY:-other}": "other", "${NONE}": "", "${NONE:-other}": "other", "${NONE:-}": "",
 		"a ${SET} b ${NONE:-c} d": "a value b c d", "$SET": "$SET", "${1}": "${1}", "${SET": "${SET", "${NONE:-http://localhost:11434}": "http://localhost:11434",
 	} {
-		if got := expandString(text, env); got != want {
+		e := expansion{env: env}
+		if got := e.text(text, nil); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // Lint returns the keys of the profiles that cannot have the effect for which they
-// are written, those of LiteralKeys, and what is odd about fallbacks and clients. They
+// are written, those of LiteralKeys and Unset, and what is odd about fallbacks and clients. They
 // keep nothing from running.
 func (s Settings) Lint() []Fault {
-	out := slices.Concat(s.LiteralKeys(), s.lintFallback(), s.lintClients(), s.lintProfile(s.Agent, "agent"))
+	out := slices.Concat(s.LiteralKeys(), s.Unset(), s.lintFallback(), s.lintClients(), s.lintProfile(s.Agent, "agent"))
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
 		out = append(out, s.lintProfile(s.Agents[name], "agents", name)...)
 	}

@@ -3,9 +3,12 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/weirhost/weir/host/internal/dotenv"
 )
 
 // The fault of a misspelled key suggests a key of the same table.
@@ -71,6 +74,57 @@ func TestFaultsAreTame(t *testing.T) {
 			if s := f.String(); strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) }) {
 				t.Errorf("%q: %q", text, s)
 			}
+		}
+	}
+}
+
+// A variable that is not set, in the environment or in .env, is warned of where it is written,
+// and the server that needs it knows it. Set to nothing, or with a default, it is not missed.
+func TestUnsetVariables(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, FileName)
+	text := `locale = "${LANGUAGE}"
+[mcpServers.search]
+command = "${HERE}"
+args = ["a", "${GONE}", "${GONE:-b}"]
+env = { KEY = "${KEY}", EMPTY = "${EMPTY}", MAYBE = "${MAYBE:-}", MINE = "${MINE}" }
+[mcpServers.web]
+url = "http://127.0.0.1:1"
+headers = { Authorization = "Bearer ${EMPTY}" }
+[mcpServers.off]
+command = "x"
+args = ["${GONE}"]
+disabled = true
+[[plugins.folder]]
+path = "${FOLDER}/x"
+[models.m]
+provider = "vllm"
+model = "m"
+key = "${GONE}"
+`
+	for name, content := range map[string]string{file: text, dotenv.File(file): "MINE = 1\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := func(name string) (string, bool) { return "", name == "EMPTY" || name == "HERE" }
+	l, err := Source{Env: env}.Load(Paths{Config: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range l.Settings.Lint() {
+		got = append(got, strings.TrimPrefix(f.String(), file))
+	}
+	want := func(at, name string) string {
+		return at + ": the variable " + name + " is not set (set it in the environment or in .env beside the file; write ${" + name + ":-} where it may be empty)"
+	}
+	if all := []string{want(":1:1", "LANGUAGE"), want(":4:14", "GONE"), want(":5:9", "KEY"), want(":14:1", "FOLDER")}; !slices.Equal(got, all) {
+		t.Errorf("%q, want %q", got, all)
+	}
+	for _, s := range l.Settings.HostServers(Paths{Config: file}) {
+		if want := map[string]string{"search": "GONE KEY"}[s.Name]; strings.Join(s.Unset, " ") != want {
+			t.Errorf("%s lacks %q, want %q", s.Name, s.Unset, want)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Settings struct {
 	Scripts   offer.Settings            `toml:"scripts" json:"scripts"`
 
 	positions positions // of the keys in the file
+	unset     []unset   // what was empty for want of a variable
 }
 
 // ServerSettings are the daemon's address and limits.

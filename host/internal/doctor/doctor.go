@@ -152,6 +152,9 @@ func (e *exam) configuration(context.Context) {
 	for _, w := range s.LiteralKeys() {
 		e.addFix(area, Warn, w.Hint, "%s", w.Msg)
 	}
+	for _, w := range s.Unset() {
+		e.addFix(area, Warn, w.Hint, "%s:%d:%d: %s", w.File, w.Line, w.Col, w.Msg)
+	}
 }
 
 // daemonRuns checks the daemon that uses the data folder.

@@ -98,6 +98,9 @@ func traceOf(ctx context.Context) mcp.Meta {
 // ready returns the session. Without one it requests an attempt to connect and
 // waits for that attempt, or for the current one.
 func (s *Server) ready(ctx context.Context) (*mcp.ClientSession, error) {
+	if len(s.cfg.Unset) > 0 {
+		return nil, &DownError{s.cfg.Name, s.Status().Why}
+	}
 	_, before, _ := s.now()
 	for {
 		session, tries, tried := s.now()

@@ -31,6 +31,8 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 
+	// Unset are variables that are missing. If there are any, no attempt is made.
+	Unset []string
 	// Start bounds the time to connect and list the tools. Zero or negative means
 	// 60 seconds, because the first start may download the server.
 	Start time.Duration

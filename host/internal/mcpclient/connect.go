@@ -26,6 +26,11 @@ const relistPause = time.Second
 // growing pauses until Close.
 func (s *Server) maintain() {
 	defer close(s.done)
+	if len(s.cfg.Unset) > 0 {
+		s.down(s.unset())
+		<-s.ctx.Done()
+		return
+	}
 	for s.ctx.Err() == nil {
 		session, relist, err := s.connect()
 		if err == nil {

@@ -111,6 +111,26 @@ func TestWhyItIsDown(t *testing.T) {
 	}
 }
 
+// A server that lacks a variable is not started, and a call of it does not wait.
+func TestUnsetVariables(t *testing.T) {
+	started := filepath.Join(t.TempDir(), "started")
+	for _, row := range []struct {
+		unset []string
+		why   string
+	}{{[]string{"KEY"}, "the variable KEY is not set"}, {[]string{"A", "B"}, "the variables A, B are not set"}} {
+		s := program(t, "on", func(c *Config) { shell(": >" + started)(c); c.Unset = row.unset })
+		s.Wait(t.Context())
+		_, err := s.Call(t.Context(), "t", nil, 1000, nil)
+		if st := s.Status(); st.State != Down || st.Why.String() != row.why || !strings.Contains(st.Fix.String(), ".env") || err == nil || !strings.HasSuffix(err.Error(), row.why) {
+			t.Errorf("%+v, %v", st, err)
+		}
+		s.Close()
+	}
+	if _, err := os.Stat(started); err == nil {
+		t.Error("it was started")
+	}
+}
+
 // A program that ends during a call gives the reason to this call and to the next.
 func TestWhyACallEnded(t *testing.T) {
 	starts := filepath.Join(t.TempDir(), "started")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -19,6 +20,15 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/sdk/tool"
 )
+
+// unset returns why a server is not started for want of variables.
+func (s *Server) unset() error {
+	names := strings.Join(s.cfg.Unset, ", ")
+	if len(s.cfg.Unset) > 1 {
+		return msg.Usagef("", "the variables %s are not set", names).WithHint("set them in the environment or in .env beside tools.toml, then run `weir reload`; write ${NAME:-} where one may be empty")
+	}
+	return msg.Usagef("", "the variable %s is not set", names).WithHint("set it in the environment or in .env beside tools.toml, then run `weir reload`; write ${%s:-} where it may be empty", names)
+}
 
 // lost returns why a connection has ended.
 func (s *Server) lost(err error) error {

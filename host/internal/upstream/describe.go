@@ -42,6 +42,9 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 		info.State, info.Why = plugin.Pending, tool.Textf("it has not answered yet")
 	case mcpclient.Down:
 		info.State, info.Why = plugin.Pending, tool.Textf("it is down: %v", st.Why)
+		if len(s.Settings.Unset) > 0 { // it was not started
+			info.Why = st.Why
+		}
 		if info.Fix = st.Fix; info.Fix.IsZero() {
 			info.Fix = tool.Textf("check its command or url in tools.toml; weir tries again automatically")
 		}
