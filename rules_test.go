@@ -76,7 +76,7 @@ var levels = map[string]int{
 	"host/internal/lines":            0,
 	"host/internal/linediff":         0,
 	"host/internal/cpusched":         1,
-	"host/internal/shmring":          2,
+	"host/internal/frames":           1,
 	"host/internal/confine":          1,
 	"host/internal/quarantine":       2,
 	"host/internal/pipe":             1,
@@ -218,8 +218,8 @@ var allowed = map[string]map[string]string{
 		"golang.org/x/sys":                    "system call filters, capabilities and limits",
 		"github.com/landlock-lsm/go-landlock": "the kernel's wall around folders, in all threads",
 	},
-	"host/internal/shmring": {
-		"golang.org/x/sys": "pipes and shared memory of the kernel",
+	"host/internal/frames": {
+		"golang.org/x/sys": "pipes of the kernel",
 	},
 	"host/internal/worker": {
 		"golang.org/x/sys": "system calls of hardened processes",

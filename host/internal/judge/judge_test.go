@@ -19,10 +19,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/modindex"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/host/plugin"
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // unbounded is Serve without the counted bounds: a manifest does to the child what its
 // description says.
-func unbounded(in *shmring.Reader, out *shmring.Writer, _ func() error) error {
+func unbounded(in *frames.Reader, out *frames.Writer, _ func() error) error {
 	return serve(in, out, func(file string, text []byte, sound bool, beside func(string) ([]byte, error)) (registry.Manifest, []registry.Problem) {
 		said := func(what string) bool { return bytes.Contains(text, []byte(`description = "`+what+`"`)) }
 		var all [][]byte

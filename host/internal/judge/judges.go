@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/worker"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -74,7 +74,7 @@ func (j *Judges) Judge(name, file string, text []byte, beside func(string) ([]by
 	}
 	ctx, cancel := context.WithTimeout(j.ctx, maxTime)
 	defer cancel()
-	lost, err := h.Do(ctx, func(r *shmring.Reader, w *shmring.Writer) (err error) {
+	lost, err := h.Do(ctx, func(r *frames.Reader, w *frames.Writer) (err error) {
 		m, problems, err = ask(r, w, file, text, beside)
 		return err
 	})

@@ -12,20 +12,20 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // The kinds of frames: of the parent, then of the child.
 const (
-	kindManifest shmring.Kind = iota + 1 // request; the text
-	kindFile                             // fileMeta; its content
-	kindWanted                           // wantedMeta
-	kindVerdict                          // verdictMeta; a verdict as JSON
+	kindManifest frames.Kind = iota + 1 // request; the text
+	kindFile                            // fileMeta; its content
+	kindWanted                          // wantedMeta
+	kindVerdict                         // verdictMeta; a verdict as JSON
 )
 
 const (
@@ -63,13 +63,13 @@ type problem struct {
 }
 
 var (
-	expectManifest = shmring.Limits{kindManifest: {Meta: maxMeta, Data: maxText}}
-	expectFile     = shmring.Limits{kindFile: {Meta: maxMeta, Data: maxText}}
-	fromChild      = shmring.Limits{kindWanted: {Meta: maxMeta}, kindVerdict: {Meta: maxMeta, Data: maxVerdict}}
+	expectManifest = frames.Limits{kindManifest: {Meta: maxMeta, Data: maxText}}
+	expectFile     = frames.Limits{kindFile: {Meta: maxMeta, Data: maxText}}
+	fromChild      = frames.Limits{kindWanted: {Meta: maxMeta}, kindVerdict: {Meta: maxMeta, Data: maxVerdict}}
 )
 
 // Serve checks manifests in a child, until its parent ends it.
-func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
+func Serve(in *frames.Reader, out *frames.Writer, seal func() error) error {
 	if err := seal(); err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
 // A parser is registry.Parse.
 type parser func(file string, text []byte, sound bool, beside func(string) ([]byte, error)) (registry.Manifest, []registry.Problem)
 
-func serve(in *shmring.Reader, out *shmring.Writer, parse parser) error {
+func serve(in *frames.Reader, out *frames.Writer, parse parser) error {
 	for {
 		f, err := in.Read(&expectManifest, nil)
 		if err != nil {
 			return nil // the parent has closed the pipe
 		}
-		r, err := shmring.Decode[request](f)
+		r, err := frames.Decode[request](f)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func serve(in *shmring.Reader, out *shmring.Writer, parse parser) error {
 var errMissing = errors.New("there is no such file")
 
 // want returns a file beside the manifest, which the parent reads.
-func want(in *shmring.Reader, out *shmring.Writer, name string) ([]byte, error) {
+func want(in *frames.Reader, out *frames.Writer, name string) ([]byte, error) {
 	if len(name) > maxWord {
 		return nil, errMissing
 	}
@@ -118,7 +118,7 @@ func want(in *shmring.Reader, out *shmring.Writer, name string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if m, err := shmring.Decode[fileMeta](f); err != nil || m.Missing {
+	if m, err := frames.Decode[fileMeta](f); err != nil || m.Missing {
 		return nil, errMissing
 	}
 	return f.Data, nil
@@ -144,7 +144,7 @@ func wire(t tool.Text) msg.Wire {
 func clean(s string) string { return text.Clean(s[:min(len(s), maxWord)]) }
 
 // ask is the parent's side of one manifest.
-func ask(r *shmring.Reader, w *shmring.Writer, file string, text []byte, beside func(string) ([]byte, error)) (m registry.Manifest, problems []registry.Problem, err error) {
+func ask(r *frames.Reader, w *frames.Writer, file string, text []byte, beside func(string) ([]byte, error)) (m registry.Manifest, problems []registry.Problem, err error) {
 	if err := w.Write(kindManifest, request{file, beside == nil}, text); err != nil {
 		return m, nil, err
 	}
@@ -156,32 +156,32 @@ func ask(r *shmring.Reader, w *shmring.Writer, file string, text []byte, beside 
 		if f.Kind == kindVerdict {
 			return read(file, f.Data)
 		}
-		wanted, err := shmring.Decode[wantedMeta](f)
+		wanted, err := frames.Decode[wantedMeta](f)
 		if err != nil || beside == nil {
-			return m, nil, shmring.ErrProtocol
+			return m, nil, frames.ErrProtocol
 		}
 		content, missing := beside(wanted.Name)
 		if err := w.Write(kindFile, fileMeta{missing != nil}, content); err != nil {
 			return m, nil, err
 		}
 	}
-	return m, nil, shmring.ErrProtocol
+	return m, nil, frames.ErrProtocol
 }
 
 // read returns what a verdict says.
 func read(file string, text []byte) (m registry.Manifest, problems []registry.Problem, err error) {
 	var v verdict
 	if jsonscan.Count(text).Values > maxValues || json.Unmarshal(text, &v) != nil || len(v.Problems) > maxSaid || v.Name != "" && !tool.ValidName(v.Name) {
-		return m, nil, shmring.ErrProtocol
+		return m, nil, frames.ErrProtocol
 	}
 	for _, p := range v.Problems {
 		said, err := p.Msg.Text(clean)
 		if err != nil {
-			return m, nil, shmring.ErrProtocol
+			return m, nil, frames.ErrProtocol
 		}
 		fix, err := p.Fix.Text(clean)
 		if err != nil {
-			return m, nil, shmring.ErrProtocol
+			return m, nil, frames.ErrProtocol
 		}
 		problems = append(problems, registry.Problem{File: file, Line: max(0, p.Line), Col: max(0, p.Col), Key: clean(p.Key), Msg: said, Fix: fix, Warning: p.Warning})
 	}

@@ -117,10 +117,6 @@ type Slot interface {
 	// acquired one, which Release then releases.
 	Acquire(ctx context.Context, over <-chan struct{}) bool
 	Release()
-	// Shares reports whether a call may run after others in their slot, because it is
-	// of the same kind. A call that has not waited for a slot of its own may do so only
-	// while no call waits.
-	Shares(with Slot, waited bool) bool
 }
 
 // Output is the result of a call. Bytes may be empty; the caller decides whether that

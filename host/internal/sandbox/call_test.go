@@ -137,8 +137,6 @@ func (s *testSlot) Acquire(ctx context.Context, over <-chan struct{}) bool {
 
 func (s *testSlot) Release() { s.free <- struct{}{} }
 
-func (s *testSlot) Shares(Slot, bool) bool { return false }
-
 // A guest holds its slot exactly while it runs, however it ends; without a slot
 // nothing runs.
 func TestAGuestHasASlot(t *testing.T) {

@@ -259,15 +259,10 @@ func (l *Limiter) take(k Key) {
 	l.tools[k.Tool]++
 }
 
-// allows reports whether a call may have a free slot.
+// allows reports whether a call may have a free slot. A quota above the plugin's share,
+// which only the operator can set, raises the share for that tool. The last quarter of the
+// slots is for plugins of which no call runs: several that hang leave room for the others.
 func (l *Limiter) allows(k Key) bool {
-	return l.fits(k, l.tools[k.Tool], l.plugins[k.Plugin], l.used)
-}
-
-// fits reports whether a call may run beside so many of its tool, of its plugin and of
-// all. A quota above the plugin's share, which only the operator can set, raises the
-// share for that tool. The last quarter of the slots is for plugins of which no call
-// runs: several that hang leave room for the others.
-func (l *Limiter) fits(k Key, ofTool, ofPlugin, used int) bool {
-	return ofTool < k.Quota && ofPlugin < max(l.share, k.Quota) && (l.alone || ofPlugin == 0 || k.Quota > l.share || used < l.size-l.size/4)
+	ofPlugin := l.plugins[k.Plugin]
+	return l.tools[k.Tool] < k.Quota && ofPlugin < max(l.share, k.Quota) && (l.alone || ofPlugin == 0 || k.Quota > l.share || l.used < l.size-l.size/4)
 }

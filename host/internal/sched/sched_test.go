@@ -221,66 +221,6 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestShares: a call uses another call's slot only if the same quota binds it, and
-// only if it passes no waiting call that could use the slot.
-func TestShares(t *testing.T) {
-	keys := func(n int, plugin, name string, most int) (out []Key) {
-		for range n {
-			out = append(out, Key{plugin, name, most})
-		}
-		return out
-	}
-	for _, crowd := range []struct {
-		name   string
-		taken  []Key // beside the one that is to be shared
-		waits  []Key
-		passes bool // a new call passes no other
-	}{
-		{"no call waits", nil, nil, true},
-		{"one waits because of its own quota", keys(1, "x", "x", 1), keys(1, "x", "x", 1), true},
-		{"one waits because of its plugin's share", keys(2, "x", "x", 2), keys(1, "x", "y", 2), true},
-		{"one waits that could have any slot", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 2)), keys(1, "y", "y", 2), false},
-		{"one waits because the last slots are for other plugins", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 2)), keys(1, "x", "x", 2), true},
-		{"one waits for a slot of the plugin's", keys(1, "p", "c", 2), keys(1, "p", "c", 2), false},
-		{"one waits after one that its own quota", slices.Concat(keys(6, "w", "w", 6), keys(1, "x", "x", 1)), []Key{{"x", "x", 1}, {"y", "y", 2}}, false},
-	} {
-		for _, c := range []struct {
-			name      string
-			who, with Key
-			alike     bool
-		}{
-			{"a tool's own calls", Key{"p", "a", 2}, Key{"p", "a", 2}, true},
-			{"those that have their plugin's share", Key{"p", "a", 2}, Key{"p", "b", 2}, true},
-			{"those of a tool with one slot", Key{"p", "a", 1}, Key{"p", "a", 1}, true},
-			{"two tools with one slot each", Key{"p", "a", 1}, Key{"p", "b", 1}, false},
-			{"a tool that has more than the share", Key{"p", "a", 2}, Key{"p", "b", 6}, false},
-			{"another plugin", Key{"p", "a", 2}, Key{"q", "a", 2}, false},
-		} {
-			p := New(8) // two for a plugin
-			for _, taken := range append(slices.Clone(crowd.taken), c.with) {
-				if !p.tryAcquire(taken) {
-					t.Fatalf("%s, %s: there is no slot for %v", crowd.name, c.name, taken)
-				}
-			}
-			for _, w := range crowd.waits {
-				if p.enqueue(w).runs() && c.with.Plugin == "p" {
-					t.Fatalf("%s, %s: no call waits", crowd.name, c.name)
-				}
-			}
-			who, with := &Slot{p, c.who}, &Slot{p, c.with}
-			if got, want := who.Shares(with, false), c.alike && crowd.passes; got != want {
-				t.Errorf("%s, %s: %t; want %t", crowd.name, c.name, got, want)
-			}
-			if got := who.Shares(with, true); got != c.alike {
-				t.Errorf("%s, %s: %t of one that has waited", crowd.name, c.name, got)
-			}
-			if who.Shares(&Slot{New(8), c.with}, false) {
-				t.Errorf("%s, %s: it is another host's", crowd.name, c.name)
-			}
-		}
-	}
-}
-
 func TestAcquireEndsWhenThePluginCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(1)

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/scriptvm"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/worker"
 )
 
 // The kinds of frames: of the parent, then of the child.
 const (
-	kindOpen    shmring.Kind = iota + 1 // openMeta; the engine, then the prelude
-	kindRequest                         // requestMeta; a request as JSON, or a snapshot
-	kindReply                           // replyMeta; a State as JSON, or a snapshot
+	kindOpen    frames.Kind = iota + 1 // openMeta; the engine, then the prelude
+	kindRequest                        // requestMeta; a request as JSON, or a snapshot
+	kindReply                          // replyMeta; a State as JSON, or a snapshot
 )
 
 // The small parts of frames, as JSON.
@@ -111,16 +111,16 @@ func (c *child) do(ctx context.Context, r request) (out reply, err error) {
 }
 
 // exchange sends a frame and returns the reply to it. After an error the child is dead.
-func (c *child) exchange(ctx context.Context, k shmring.Kind, meta any, data []byte) (m replyMeta, out []byte, err error) {
-	lost, err := c.helper.Do(ctx, func(r *shmring.Reader, w *shmring.Writer) error {
+func (c *child) exchange(ctx context.Context, k frames.Kind, meta any, data []byte) (m replyMeta, out []byte, err error) {
+	lost, err := c.helper.Do(ctx, func(r *frames.Reader, w *frames.Writer) error {
 		if err := w.Write(k, meta, data); err != nil {
 			return err
 		}
-		f, err := r.Read(&shmring.Limits{kindReply: {Meta: maxMeta, Data: max(maxState, c.vm.Memory+(1<<20))}}, nil)
+		f, err := r.Read(&frames.Limits{kindReply: {Meta: maxMeta, Data: max(maxState, c.vm.Memory+(1<<20))}}, nil)
 		if err != nil {
 			return err
 		}
-		m, err = shmring.Decode[replyMeta](f)
+		m, err = frames.Decode[replyMeta](f)
 		out = f.Data
 		return err
 	})

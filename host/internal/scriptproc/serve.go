@@ -6,19 +6,19 @@ import (
 	"errors"
 	"runtime/debug"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/scriptvm"
-	"github.com/weirhost/weir/host/internal/shmring"
 )
 
 // Serve runs the scripts of a parent, one after the other, until it closes its end. It is
 // what the process of a [worker.Helper] does. The engine, which is weir's own, is compiled
 // and started before the process is sealed.
-func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
-	f, err := in.Read(&shmring.Limits{kindOpen: {Meta: maxMeta, Data: maxState}}, nil)
+func Serve(in *frames.Reader, out *frames.Writer, seal func() error) error {
+	f, err := in.Read(&frames.Limits{kindOpen: {Meta: maxMeta, Data: maxState}}, nil)
 	if err != nil {
 		return nil
 	}
-	open, err := shmring.Decode[openMeta](f)
+	open, err := frames.Decode[openMeta](f)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
 	}
 	p := &local{vm: vm}
 	for {
-		f, err := in.Read(&shmring.Limits{kindRequest: {Meta: maxMeta, Data: maxAnswers}}, nil)
+		f, err := in.Read(&frames.Limits{kindRequest: {Meta: maxMeta, Data: maxAnswers}}, nil)
 		if err != nil {
 			return nil
 		}
@@ -52,8 +52,8 @@ func Serve(in *shmring.Reader, out *shmring.Writer, seal func() error) error {
 }
 
 // serve answers a frame.
-func (l *local) serve(f shmring.Frame) (m replyMeta, data []byte) {
-	meta, err := shmring.Decode[requestMeta](f)
+func (l *local) serve(f frames.Frame) (m replyMeta, data []byte) {
+	meta, err := frames.Decode[requestMeta](f)
 	r := request{Do: meta.Do, Data: f.Data}
 	if err == nil && r.Do != doResume {
 		err = json.Unmarshal(f.Data, &r)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -26,57 +26,40 @@ const (
 )
 
 // serve handles a frame that comes while the guest runs.
-func (c *call) serve(f shmring.Frame) error {
+func (c *call) serve(f frames.Frame) error {
 	switch f.Kind {
 	case kindLog:
 		if c.lines++; c.lines > maxLines {
-			return shmring.ErrProtocol
+			return frames.ErrProtocol
 		}
 		return c.log(f)
 	case kindProgress:
 		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
-			return shmring.ErrProtocol
+			return frames.ErrProtocol
 		}
-		m, err := shmring.Decode[progressMeta](f)
-		switch {
-		case err != nil:
+		m, err := frames.Decode[progressMeta](f)
+		if err != nil {
 			return err
-		case c.makeExclusive():
-			c.report(m)
-		default: // the call has ended, and Progress may take long
-			m.Message = sandbox.Printable(m.Message, maxWords)
-			c.held = append(c.held, m)
 		}
+		c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
 		return nil
 	case kindRequest:
-		if c.requests++; c.requests > maxRequests || !c.makeExclusive() {
-			return shmring.ErrProtocol
+		if c.requests++; c.requests > maxRequests {
+			return frames.ErrProtocol
 		}
-		m, err := shmring.Decode[requestMeta](f)
+		m, err := frames.Decode[requestMeta](f)
 		if err != nil {
 			return err
 		}
 		return c.request(egress.Request{Method: m.Method, URL: m.URL, Headers: m.Headers, Body: f.Data, TimeoutSeconds: m.TimeoutSeconds})
 	}
-	return shmring.ErrProtocol
-}
-
-// report passes a progress report to the caller.
-func (c *call) report(m progressMeta) {
-	c.inv.Progress(max(m.Done, 0), max(m.Total, 0), sandbox.Printable(m.Message, maxWords))
-}
-
-// makeExclusive takes back the calls that wait after this one, because its caller does
-// something for it that may take long. It reports whether the call may still run.
-func (c *call) makeExclusive() (ok bool) {
-	c.module.quietIn.Store(quietCalls)
-	return c.queue.clear(c)
+	return frames.ErrProtocol
 }
 
 // request sends an HTTP request under the call's own policy.
 func (c *call) request(r egress.Request) error {
 	if c.inv.Grant.HTTP == nil {
-		return shmring.ErrProtocol
+		return frames.ErrProtocol
 	}
 	ctx, cancel := context.WithDeadline(c.outer, c.deadline)
 	defer cancel()
@@ -92,8 +75,8 @@ func (c *call) request(r egress.Request) error {
 }
 
 // log writes a log line under the plugin's name.
-func (c *call) log(f shmring.Frame) error {
-	m, err := shmring.Decode[logMeta](f)
+func (c *call) log(f frames.Frame) error {
+	m, err := frames.Decode[logMeta](f)
 	if err != nil {
 		return err
 	}
@@ -106,14 +89,11 @@ func (c *call) log(f shmring.Frame) error {
 	return nil
 }
 
-// errWorkerLost says that the worker was lost during an earlier call.
-var errWorkerLost = errors.New("the worker was lost with the call before it")
-
 // known are the codes that a sandbox may give to a failure.
 var known = []tool.Code{tool.Failed, tool.TimedOut, tool.OutOfMemory, tool.Trapped, tool.TooLarge, tool.Cancelled}
 
 // result decodes the worker's result, and bounds its figures to what is possible.
-func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
+func (c *call) result(f frames.Frame, took time.Duration) (sandbox.Output, *tool.Error, error) {
 	var m resultMeta
 	if err := m.unpack(f.Meta); err != nil {
 		return sandbox.Output{}, nil, err
@@ -122,10 +102,9 @@ func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *too
 		Bytes: f.Data, Text: m.Text, Flat: m.Flat, Memory: tool.Bytes(min(max(m.Memory, 0), 1<<32)),
 		Instance: min(max(time.Duration(m.Instance), 0), took), Relist: m.Relist,
 	}
-	c.module.took(c.inv.Export, min(max(time.Duration(m.Took), 0), took))
 	if m.Error == nil {
 		if m.Flat && (m.Text || !c.inv.MCP || !answer.IsFlat(f.Data)) || c.inv.MCP && !m.Text && !m.Flat {
-			return sandbox.Output{}, nil, shmring.ErrProtocol
+			return sandbox.Output{}, nil, frames.ErrProtocol
 		}
 		if out.Bytes == nil {
 			out.Bytes = []byte{}
@@ -133,39 +112,25 @@ func (c *call) result(f shmring.Frame, took time.Duration) (sandbox.Output, *too
 		return out, nil, nil
 	}
 	if !slices.Contains(known, m.Error.Code) || len(f.Data) > 0 {
-		return sandbox.Output{}, nil, shmring.ErrProtocol
+		return sandbox.Output{}, nil, frames.ErrProtocol
 	}
 	fail, err := m.Error.failure()
 	return out, fail, err
 }
 
-// loss returns the failure of a call whose worker is lost. If the worker had not begun
-// the call, another worker gets it, while there is time.
-func (c *call) loss(err error) (sandbox.Output, *tool.Error) {
-	c.mu.Lock()
-	c.lost = true
-	c.mu.Unlock()
-	c.queue.fall()
-	if c.over() {
-		return sandbox.Output{}, c.interrupted()
-	}
-	err = c.w.lossOf(err) // may take a second
-	if !c.begun && c.over() {
-		return sandbox.Output{}, c.interrupted()
-	}
-	c.undone = !c.begun
-	c.module.log.Warn("a worker was lost", "export", c.inv.Export, "error", err)
+// lossFailure returns the failure of a call whose worker ended with that error.
+func (c *call) lossFailure(err error) *tool.Error {
 	var lost *lossError
 	name := c.inv.Name()
 	switch {
-	case errors.Is(err, shmring.ErrProtocol):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, hintReport, "%s was stopped: its process violated the protocol with its host", name)
+	case errors.Is(err, frames.ErrProtocol):
+		return tool.Errorf(tool.Failed, hintReport, "%s was stopped: its process violated the protocol with its host", name)
 	case errors.As(err, &lost) && lost.outOfMemory():
-		return sandbox.Output{}, sandbox.OutOfMemory(c.inv, c.module.facts.Memory, "its process ran out of memory")
+		return sandbox.OutOfMemory(c.inv, c.module.facts.Memory, "its process ran out of memory")
 	case errors.As(err, &lost) && killed(lost.state):
-		return sandbox.Output{}, tool.Errorf(tool.Failed, "call it again; if the call fails again, ask for less at once", "%s was stopped by another program while it ran", name)
+		return tool.Errorf(tool.Failed, "call it again; if the call fails again, ask for less at once", "%s was stopped by another program while it ran", name)
 	}
-	return sandbox.Output{}, tool.Errorf(tool.Trapped, hintOther, "%s crashed together with its process", name)
+	return tool.Errorf(tool.Trapped, hintOther, "%s crashed together with its process", name)
 }
 
 // Hints tell a model what to do next.

@@ -116,11 +116,10 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := load(b, newPool(b, nil), pl)
 			for b.Loop() {
-				w, turn, err := m.start(b.Context(), &start{by: &waiter{}}, nil)
+				w, err := m.start(b.Context(), nil)
 				if err != nil {
 					b.Fatal(err)
 				}
-				m.pool.sched.End(turn)
 				b.ReportMetric(float64(resident(b, w)>>10), "KiB-resident")
 				w.discard()
 			}

@@ -15,25 +15,24 @@ import (
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/memsnap"
 	"github.com/weirhost/weir/host/internal/memtrim"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // Argument is the last command-line argument of a worker process.
 const Argument = "weir:worker"
 
-// Descriptors of a worker after the standard ones: frames in, frames
-// out, the shared memory, and then the granted folders.
+// Descriptors of a worker after the standard ones: frames in, frames out, and then the
+// granted folders.
 const (
-	fdIn     = 3
-	fdOut    = 4
-	fdShared = 5
-	fdMount  = 6
+	fdIn    = 3
+	fdOut   = 4
+	fdMount = 5
 )
 
 // Main runs a worker until its end. ok is false, and nothing has happened, unless this
@@ -56,12 +55,7 @@ func run(do func(*child) error) (code int, ok bool) {
 		fmt.Fprintln(os.Stderr, "weir: this process is started by weir itself:", err)
 		return 2, true
 	}
-	shared, err := shmring.Open(fdShared)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "weir worker:", err)
-		return 1, true
-	}
-	if err := do(newChild(memories, shared)); err != nil {
+	if err := do(newChild(memories)); err != nil {
 		fmt.Fprintln(os.Stderr, "weir worker:", err)
 		return 1, true
 	}
@@ -71,10 +65,8 @@ func run(do func(*child) error) (code int, ok bool) {
 // A child is the worker's side. One goroutine reads a call, runs it and writes its
 // result, so no other goroutine is woken in between.
 type child struct {
-	in       *shmring.Reader
-	out      *shmring.Writer
-	claims   shmring.Claims
-	came     uint64 // calls, since the process began
+	in       *frames.Reader
+	out      *frames.Writer
 	mounts   []jail.Mount
 	input    []byte         // buffer for the next call
 	flat     []byte         // buffer for the next answer
@@ -82,14 +74,11 @@ type child struct {
 	trimmer  *memtrim.Trimmer
 }
 
-func newChild(memories *memsnap.Space, shared *shmring.Region) *child {
-	c := &child{
-		memories: memories, claims: shared.Claims(), trimmer: memtrim.New(),
-		in:  shmring.NewReader(shmring.ChildEnd(fdIn), shared, shmring.ToChild),
-		out: shmring.NewWriter(shmring.ChildEnd(fdOut), shared, shmring.ToParent),
+func newChild(memories *memsnap.Space) *child {
+	return &child{
+		memories: memories, trimmer: memtrim.New(),
+		in: frames.NewReader(os.NewFile(fdIn, "frames in")), out: frames.NewWriter(os.NewFile(fdOut, "frames out")),
 	}
-	c.in.Poll(childPoll, false)
-	return c
 }
 
 // childProcs is enough for a guest and for what goes on beside it.
@@ -123,7 +112,7 @@ func (c *child) begin() (load loadMeta, wasm []byte, err error) {
 	if err != nil {
 		return load, nil, err
 	}
-	if load, err = shmring.Decode[loadMeta](f); err != nil {
+	if load, err = frames.Decode[loadMeta](f); err != nil {
 		return load, nil, err
 	}
 	if err := confine.CloseInherited(fdMount + len(load.Mounts)); err != nil {
@@ -200,26 +189,16 @@ type guest interface {
 	Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error)
 }
 
-// work runs calls one after the other until the parent closes the pipe. It skips calls
-// that the parent has taken back. While a guest runs nothing is read; the kernel kills
-// this process with its parent.
+// work runs calls one after the other until the parent closes the pipe. While a guest
+// runs nothing is read; the kernel kills this process with its parent.
 func (c *child) work(g guest) error {
 	for {
-		waits := c.in.Empty()
-		if waits {
-			c.trimmer.Begin()
-		}
+		c.trimmer.Begin()
 		f, err := c.in.Read(&expectCall, c.input)
 		if err != nil {
 			return nil
 		}
-		if waits {
-			c.trimmer.End()
-		}
-		if c.came++; !c.claims.Claim(c.came) {
-			continue
-		}
-		began := time.Now()
+		c.trimmer.End()
 		var m callMeta
 		if err := m.unpack(f.Meta); err != nil {
 			return err
@@ -235,7 +214,7 @@ func (c *child) work(g guest) error {
 				c.flat = out.Bytes
 			}
 		}
-		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), int64(time.Since(began)), out.Relist, out.Text, out.Flat, metaOfFailure(fail)}, out.Bytes); err != nil {
+		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, out.Text, out.Flat, metaOfFailure(fail)}, out.Bytes); err != nil {
 			return nil
 		}
 		if len(f.Data)+len(out.Bytes) > collectOver {
@@ -278,14 +257,10 @@ func (c *child) Do(_ context.Context, r egress.Request) (egress.Response, *tool.
 		return egress.Response{}, lost
 	}
 	f, err := c.in.Read(&expectResponse, nil)
-	for err == nil && f.Kind == kindCall { // taken back before the response came
-		c.came++
-		f, err = c.in.Read(&expectResponse, nil)
-	}
 	if err != nil {
 		return egress.Response{}, lost
 	}
-	m, err := shmring.Decode[responseMeta](f)
+	m, err := frames.Decode[responseMeta](f)
 	switch {
 	case err != nil:
 		return egress.Response{}, lost
@@ -307,7 +282,7 @@ type nowhere struct{}
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // sink implements hclog.SinkAdapter.
-type sink struct{ out *shmring.Writer }
+type sink struct{ out *frames.Writer }
 
 // maxArg bounds one value of a log line, in bytes.
 const maxArg = 2 << 10

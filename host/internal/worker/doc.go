@@ -1,7 +1,7 @@
 // Package worker runs guests in child processes that can be killed: the sandbox of package
 // sandbox, in a process with an empty environment, no secrets and no network. A child knows
-// its folders, the pipes to its parent and the memory that both share. Its end is a typed
-// failure of the one call that it was running.
+// its folders and the pipes to its parent. Its end is a typed failure of the one call that
+// it was running.
 //
 // A child is the program itself, started again with Argument as its last argument. So
 // every program that Config.Command names begins with
@@ -18,9 +18,7 @@
 // The way of a call through the files:
 //
 //	module.go   Module.Call: admit, find a worker, run, release
-//	acquire.go  a worker with room in its callQueue, or an idle one, or a new one
-//	start.go    waits for a new worker, or for one that becomes free earlier
-//	queue.go    callQueue: the calls that one worker was given
+//	wait.go     an idle worker, or the first that becomes free or was started
 //	call.go     one call: deadline, CPU scheduling, the loop that reads frames
 //	answer.go   what a worker sends during a call, and what it may send
 //	process.go  a child process as its parent sees it, and how it was lost
@@ -28,7 +26,7 @@
 //	compile.go  compiling in a child; package quarantine lists what could not be compiled
 //	helper.go   a child that checks manifests, for package judge
 //
-// protocol.go, meta.go, packed.go and failure.go define the frames; package shmring
+// protocol.go, meta.go, packed.go and failure.go define the frames; package frames
 // carries them, and package cpusched shares the cores.
 //
 // The parent does not trust a child. Every length is checked before memory is allocated,

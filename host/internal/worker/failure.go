@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -32,16 +32,16 @@ func orPlain(t tool.Text, words string) tool.Text {
 	return t
 }
 
-// failure returns the tool.Error that a child sent. The error is shmring.ErrProtocol:
+// failure returns the tool.Error that a child sent. The error is frames.ErrProtocol:
 // the texts are not valid.
 func (m *failureMeta) failure() (*tool.Error, error) {
 	sentence, err := m.Msg.Text(clean)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", shmring.ErrProtocol, err)
+		return nil, fmt.Errorf("%w: %w", frames.ErrProtocol, err)
 	}
 	hint, err := m.Hint.Text(clean)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", shmring.ErrProtocol, err)
+		return nil, fmt.Errorf("%w: %w", frames.ErrProtocol, err)
 	}
 	return tool.NewError(m.Code, sentence, hint), nil
 }
@@ -61,7 +61,7 @@ func (m *failureMeta) pack() string {
 func unpackFailure(text string) (*failureMeta, error) {
 	var m failureMeta
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return nil, fmt.Errorf("%w: a failure is not readable", shmring.ErrProtocol)
+		return nil, fmt.Errorf("%w: a failure is not readable", frames.ErrProtocol)
 	}
 	return &m, nil
 }

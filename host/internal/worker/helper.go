@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/confine"
-	"github.com/weirhost/weir/host/internal/shmring"
+	"github.com/weirhost/weir/host/internal/frames"
 )
 
 // A Task is what a Helper does, and its name in lists of processes.
@@ -20,7 +20,7 @@ const (
 
 // Tasks are what a program does as a Helper, until its parent closes in. It calls seal, once,
 // before it handles anything that a stranger made: then it has its pipes and nothing else.
-type Tasks map[Task]func(in *shmring.Reader, out *shmring.Writer, seal func() error) error
+type Tasks map[Task]func(in *frames.Reader, out *frames.Writer, seal func() error) error
 
 // A Helper is a child process that does one of Main's Tasks, one piece of it at a time.
 type Helper struct {
@@ -50,7 +50,7 @@ func (p *Pool) NewHelper(ctx context.Context, task Task, memory int64, cpu time.
 }
 
 // Do does a piece of work: f talks to the child, which is lost if f fails or ctx ends; l says how.
-func (h *Helper) Do(ctx context.Context, f func(*shmring.Reader, *shmring.Writer) error) (l Loss, err error) {
+func (h *Helper) Do(ctx context.Context, f func(*frames.Reader, *frames.Writer) error) (l Loss, err error) {
 	stop := context.AfterFunc(ctx, h.w.kill)
 	if err = f(h.w.read, h.w.send); stop() && err == nil {
 		return l, nil
@@ -98,7 +98,7 @@ func (e *lossError) loss(cpu time.Duration) Loss {
 		return LostMemory
 	case errors.Is(e, errSlow):
 		return LostSlow
-	case errors.Is(e, shmring.ErrProtocol) || !killed(e.state): // after the first it was killed here
+	case errors.Is(e, frames.ErrProtocol) || !killed(e.state): // after the first it was killed here
 		return LostCrashed
 	case e.cpu() >= cpu:
 		return LostCPU

@@ -8,8 +8,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 )
 
@@ -43,7 +43,7 @@ func TestAKilledWorkerIsNotReady(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		last := &lastWord{from: w.link.Out, w: w, end: cancel}
-		w.read = shmring.NewReader(last, w.link.Shared, shmring.ToParent)
+		w.read = frames.NewReader(last)
 		err = m.load(ctx, w, nil)
 		if came = last.came; came && !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)

@@ -13,10 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/confine"
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -30,56 +28,11 @@ type Module struct {
 	calls    *sandbox.Calls
 	computes atomic.Bool // its last call computed for long
 
-	costs   sync.Map     // *atomic.Int64 by export: duration of a call, in nanoseconds
-	quietIn atomic.Int32 // counts down from quietCalls after a call that used its caller; 0: quiet
-	busy    []*process   // workers with calls; the pool's mu guards it
+	starts sync.WaitGroup
+	turns  chan struct{} // holds one for each process that is being started
 
-	waiters  []*waiter    // the pool's mu guards it
-	waiting  atomic.Int32 // len(waiters)
-	starting []*start     // that have not ended; the pool's mu guards it
-	starts   sync.WaitGroup
-	turns    chan struct{} // holds one for each process that is being started
-}
-
-// cost returns the measured duration of a call of an export, in nanoseconds; 0:
-// unknown.
-func (m *Module) cost(export string) *atomic.Int64 {
-	if c, ok := m.costs.Load(export); ok {
-		return c.(*atomic.Int64)
-	}
-	c, _ := m.costs.LoadOrStore(export, new(atomic.Int64))
-	return c.(*atomic.Int64)
-}
-
-// took records the duration of a call in its worker. A call that had to wait for a
-// core looks long, so a longer duration counts less than a shorter one.
-func (m *Module) took(export string, d time.Duration) {
-	cost := m.cost(export)
-	switch was, is := cost.Load(), int64(d)+1; {
-	case was == 0:
-		cost.Store(is)
-	case is < was:
-		cost.Store((was + is) / 2)
-	default:
-		cost.Store(was + min(is-was, was)/8)
-	}
-	if n := m.quietIn.Load(); n > 0 {
-		m.quietIn.CompareAndSwap(n, n-1)
-	}
-}
-
-// quietCalls is after how many calls without a request or report a plugin counts as
-// quiet again.
-const quietCalls = 32
-
-// queueLimit returns after how many other calls this one may wait in a queue; 0: it gets a
-// worker of its own.
-func (m *Module) queueLimit(key string, inv sandbox.Invocation) int {
-	cost := m.cost(inv.Export).Load()
-	if key != "" || len(inv.Input) > shmring.SmallData || m.computes.Load() || m.quietIn.Load() > 0 || cost == 0 {
-		return 0
-	}
-	return int(min(int64(queueTime)/cost, queueMost))
+	waiters  []*waiter      // in the order of their arrival; the pool's mu guards it
+	starting map[string]int // starts that have not ended, by mountKey; the pool's mu guards it
 }
 
 // Load checks a plugin and compiles it in a child if the cache has no code of it; no
@@ -91,8 +44,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending), turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	context.AfterFunc(m.calls.Life(), m.endAll)
+	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending), turns: make(chan struct{}, runtime.GOMAXPROCS(0)), starting: map[string]int{}}
 	return m, nil
 }
 
@@ -107,18 +59,22 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 	if fail != nil {
 		return sandbox.Output{}, fail
 	}
-	key := mountKey(inv.Grant.Mounts)
-	patient := true
-	for try := 0; ; try++ {
-		c := &call{module: m, inv: inv, outer: ctx}
-		if err := m.worker(ctx, key, c, patient); err != nil {
-			return sandbox.Output{NoSlot: errors.Is(err, errNoSlot)}, m.notStarted(ctx, inv, err)
+	if inv.Slot != nil {
+		if !inv.Slot.Acquire(ctx, m.calls.Life().Done()) {
+			return sandbox.Output{NoSlot: true}, m.notStarted(ctx, inv, errNoSlot)
 		}
+		defer inv.Slot.Release()
+	}
+	for try := 0; ; try++ {
+		w, err := m.worker(ctx, inv.Grant.Mounts)
+		if err != nil {
+			return sandbox.Output{}, m.notStarted(ctx, inv, err)
+		}
+		c := &call{module: m, inv: inv, outer: ctx, w: w}
 		out, fail := m.serve(c)
-		if !c.undone || c.lost && try >= retries {
+		if !c.undone || try >= retries {
 			return out, fail
 		}
-		patient = false // the second attempt does not wait in a queue
 	}
 }
 
@@ -127,62 +83,19 @@ func (m *Module) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Outp
 func (m *Module) serve(c *call) (sandbox.Output, *tool.Error) {
 	ended := false
 	defer func() {
-		if !ended {
-			m.pool.discardLost(m, c)
+		if ended && !c.lost {
+			m.pool.release(m, c.w)
+		} else {
+			c.w.discard()
 		}
 	}()
 	out, fail := c.run()
 	ended = true
-	m.release(c)
 	return out, fail
-}
-
-// release releases a call's worker, and then passes on the reports for which no other
-// call was to wait.
-func (m *Module) release(c *call) {
-	if c.lost {
-		m.pool.discardLost(m, c)
-	} else {
-		m.pool.release(m, c)
-	}
-	for _, r := range c.held {
-		c.report(r)
-	}
 }
 
 // retries bounds how often a call that no worker began is given to another one.
 const retries = 3
-
-// worker finds a worker for the call, which is in its queue afterwards. With patient
-// it may wait after other calls. If the worker had to be started, the call has a
-// scheduler task.
-func (m *Module) worker(ctx context.Context, key string, c *call, patient bool) error {
-	if err := ctx.Err(); err != nil { // a worker would be killed with it
-		return err
-	}
-	limit := m.queueLimitOf(key, c, patient)
-	if m.pool.enqueue(m, key, c, limit) {
-		return nil
-	}
-	if c.inv.Slot != nil && !c.inv.Slot.Acquire(ctx, m.calls.Life().Done()) {
-		return errNoSlot
-	}
-	if s := m.pool.acquire(m, key, c, limit, patient); s != nil {
-		return m.startWorker(ctx, s)
-	}
-	return nil
-}
-
-// queueLimitOf is queueLimit for a call, and sets whether the call is exclusive. Without patient
-// the call waits for no other, but others may wait for it.
-func (m *Module) queueLimitOf(key string, c *call, patient bool) int {
-	limit := m.queueLimit(key, c.inv)
-	c.exclusive = limit == 0
-	if !patient {
-		return 0
-	}
-	return limit
-}
 
 // errNoSlot says that a call ended before it had a slot.
 var errNoSlot = errors.New("the call ended before it had a slot")
@@ -190,64 +103,38 @@ var errNoSlot = errors.New("the call ended before it had a slot")
 // startTime bounds the start of a worker, which is not part of a call's own time.
 const startTime = 90 * time.Second
 
-// firstCallTime is how long the first short call of a worker takes at most: its memory is
-// touched for the first time, which takes 5 to 10 ms where later calls take 15 µs.
-const firstCallTime = 20 * time.Millisecond
-
 // make starts a worker. It compiles the module again if the cache was emptied or
 // damaged, or holds code that no engine of this version accepts.
-func (m *Module) make(ctx context.Context, k *start, mounts []jail.Mount) (*process, *cpusched.Task, error) {
-	w, turn, err := m.start(ctx, k, mounts)
+func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, error) {
+	w, err := m.start(ctx, mounts)
 	for _, l := range []cacheCheck{verifyCode, recompile} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
 			break
 		}
 		if err := m.pool.compile(ctx, m.plugin, compileMode{check: l}); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		w, turn, err = m.start(ctx, k, mounts)
+		w, err = m.start(ctx, mounts)
 	}
-	return w, turn, err
+	return w, err
 }
 
-// start starts a worker with the module loaded, when its turn has come: as many start at
-// the same time as there are cores, since more would only delay each other. If no call
-// waits for it then, it starts none. The next turn begins when the first call has had its
-// time: if it is short, all others wait in this worker's queue, and no more processes take
-// the cores from them.
-func (m *Module) start(ctx context.Context, k *start, mounts []jail.Mount) (w *process, turn *cpusched.Task, err error) {
-	select {
-	case m.turns <- struct{}{}:
-		defer func() { m.endTurn(err) }()
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	if !m.beginTurn(k) {
-		return nil, nil, errNoWaiter
-	}
-	turn, err = m.pool.sched.Wait(ctx, m.plugin.Name, nil)
+// start starts a worker with the module loaded.
+func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, error) {
+	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	w, err = m.pool.spawn(m.plugin.Name, mounts)
-	if err == nil {
-		m.pool.sched.Bind(turn, w.sched)
-		err = m.load(ctx, w, mounts)
-	}
+	defer m.pool.sched.End(turn)
+	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err != nil {
-		m.pool.sched.End(turn)
-		return nil, nil, err
+		return nil, err
 	}
-	return w, turn, nil
-}
-
-// endTurn lets the next start have its turn: at once if this one failed.
-func (m *Module) endTurn(err error) {
-	if err != nil {
-		<-m.turns
-	} else {
-		time.AfterFunc(firstCallTime, func() { <-m.turns })
+	m.pool.sched.Bind(turn, w.sched)
+	if err := m.load(ctx, w, mounts); err != nil {
+		return nil, err
 	}
+	return w, nil
 }
 
 // load makes a new worker load the module, or discards it.
@@ -330,15 +217,6 @@ func (m *Module) notStarted(ctx context.Context, inv sandbox.Invocation, err err
 	}
 	m.log.Log(level, "a worker cannot be started", "error", err)
 	return tool.Errorf(tool.Failed, "call it again; if the call fails again, use another tool: the operator must check this one", "%s cannot start: its process was not ready", inv.Name())
-}
-
-// endAll kills the workers of calls that outlast the module.
-func (m *Module) endAll() {
-	m.pool.mu.Lock()
-	defer m.pool.mu.Unlock()
-	for _, w := range m.busy {
-		w.kill()
-	}
 }
 
 // Close refuses new calls, waits for running ones until ctx is done, and then kills

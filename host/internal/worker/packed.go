@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/packed"
-	"github.com/weirhost/weir/host/internal/shmring"
 )
 
 // A callMeta is the small part of a call: everything but its input and its powers. Of
@@ -24,7 +24,6 @@ type callMeta struct {
 // A resultMeta is the small part of a result.
 type resultMeta struct {
 	Memory, Instance int64 // bytes, nanoseconds
-	Took             int64 // nanoseconds from the begin of the call to its end
 	Relist           bool
 	Text             bool         // the output is the text of the answer itself
 	Flat             bool         // the output is in the form of answer.Flatten
@@ -102,7 +101,7 @@ func (m *resultMeta) Pack(b []byte) []byte {
 		set |= bitFlat
 	}
 	b = append(b, set)
-	for _, n := range []int64{m.Memory, m.Instance, m.Took} {
+	for _, n := range []int64{m.Memory, m.Instance} {
 		b = binary.AppendVarint(b, n)
 	}
 	if m.Error != nil {
@@ -114,7 +113,7 @@ func (m *resultMeta) Pack(b []byte) []byte {
 func (m *resultMeta) unpack(b []byte) error {
 	p := packed.Read(b)
 	set := p.Byte()
-	*m = resultMeta{Relist: set&bitRelist != 0, Text: set&bitText != 0, Flat: set&bitFlat != 0, Memory: p.Number(), Instance: p.Number(), Took: p.Number()}
+	*m = resultMeta{Relist: set&bitRelist != 0, Text: set&bitText != 0, Flat: set&bitFlat != 0, Memory: p.Number(), Instance: p.Number()}
 	if set&bitFailed != 0 {
 		failure, err := unpackFailure(p.Text())
 		if err != nil {
@@ -126,9 +125,9 @@ func (m *resultMeta) unpack(b []byte) error {
 }
 
 // endOf returns an error unless all bytes of a frame were decoded and none is left.
-func endOf(p packed.Reader, k shmring.Kind) error {
+func endOf(p packed.Reader, k frames.Kind) error {
 	if !p.Ended() {
-		return fmt.Errorf("%w: kind %d is not readable", shmring.ErrProtocol, k)
+		return fmt.Errorf("%w: kind %d is not readable", frames.ErrProtocol, k)
 	}
 	return nil
 }

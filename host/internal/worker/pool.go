@@ -68,16 +68,15 @@ const (
 
 // A Pool runs plugins in worker processes. It is safe for concurrent use.
 type Pool struct {
-	cfg          Config
-	log          hclog.Logger
-	grace        time.Duration            // how long a call counts as short
-	observeEvery time.Duration            // how often waiting calls check the first in their queue
-	inspectors   map[bool]*sandbox.Engine // by checked: they examine modules and the cache, and run nothing
-	spawner      *spawner
-	sched        *cpusched.Scheduler
-	idleClass    bool   // workers may use the idle class; else waiting ones have short slices
-	temp         string // the cache if Config names none
-	children     sync.WaitGroup
+	cfg        Config
+	log        hclog.Logger
+	grace      time.Duration            // how long a call counts as short
+	inspectors map[bool]*sandbox.Engine // by checked: they examine modules and the cache, and run nothing
+	spawner    *spawner
+	sched      *cpusched.Scheduler
+	idleClass  bool   // workers may use the idle class; else waiting ones have short slices
+	temp       string // the cache if Config names none
+	children   sync.WaitGroup
 
 	quarantine *quarantine.List
 
@@ -99,7 +98,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, observeEvery: observeEvery, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
 	p.log = cmp.Or(p.log, hclog.NewNullLogger())
 	if p.quarantine, err = quarantine.Open(c.Quarantine, p.log); err != nil {
 		return nil, err

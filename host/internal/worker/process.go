@@ -12,31 +12,27 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/internal/cpusched"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
 // A process is one child, as its parent sees it. The goroutine that starts it talks to
-// it first, then that of the first call in its queue. kill and dead are safe for
-// concurrent use.
+// it first, then that of its call. kill and dead are safe for concurrent use.
 type process struct {
 	cmd    *exec.Cmd
-	link   shmring.Link
-	queue  callQueue
-	read   *shmring.Reader // used by the first call in the queue
-	send   *shmring.Writer
+	link   frames.Link
+	read   *frames.Reader
+	send   *frames.Writer
 	loan   *jail.Loan
 	key    string // mountKey of its folders
 	stderr *stderrHead
 
 	sched *cpusched.OSProcess // as the CPU scheduler knows it
 
-	attached bool         // it is one of its module's busy workers; the pool's mu guards it and the next three
-	slot     sandbox.Slot // of its queue, while that has calls; nil: they need none
-	weight   tool.Bytes   // of its own memory, when it was last measured
+	weight   tool.Bytes // of its own memory, when it was last measured; the pool's mu guards it and the next
 	measured time.Time
 
 	once sync.Once
@@ -53,12 +49,11 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, &mountError{err}
 	}
-	ours, theirs, err := shmring.NewLink()
+	ours, theirs, err := frames.NewLink()
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, loan.Close())
 	}
-	w := &process{link: ours, read: shmring.NewReader(ours.Out, ours.Shared, shmring.ToParent), send: shmring.NewWriter(ours.Carrier(), ours.Shared, shmring.ToChild), loan: loan, key: mountKey(mounts), stderr: &stderrHead{}, gone: make(chan struct{})}
-	w.queue.claims, w.queue.room, w.queue.send, w.queue.kill = ours.Shared.Claims(), ours.Capacity, w.send, w.kill
+	w := &process{link: ours, read: frames.NewReader(ours.Out), send: frames.NewWriter(ours.In), loan: loan, key: mountKey(mounts), stderr: &stderrHead{}, gone: make(chan struct{})}
 	w.cmd = exec.Command(p.cfg.Command[0], append(slices.Clone(p.cfg.Command[1:]), plugin, Argument)...)
 	w.cmd.Args[0] = filepath.Base(os.Args[0])
 	w.cmd.Env = []string{} // empty; nil would pass on our environment
@@ -71,7 +66,6 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		w.queue.close()
 		return nil, errors.Join(errSpawn, err, ours.Close(), loan.Close())
 	}
 	w.sched = cpusched.NewOSProcess(w.cmd.Process, p.idleClass)
@@ -110,8 +104,7 @@ func (w *process) dead() bool {
 }
 
 // usable reports whether another call can use the worker. It may look at the granted
-// folders, so no lock is held. A worker without folders may be discarded at the same
-// time; one with folders has one call at a time.
+// folders, so no lock is held.
 func (w *process) usable() bool { return !w.dead() && (w.key == "" || w.loan.Current()) }
 
 // discard kills the child, waits for its end and releases what it held.
@@ -119,7 +112,6 @@ func (w *process) discard() {
 	w.kill()
 	<-w.gone
 	w.once.Do(func() {
-		w.queue.close()
 		_ = errors.Join(w.link.Close(), w.loan.Close())
 	})
 }
@@ -137,7 +129,7 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 	if err := w.send.Write(kindLoad, l, wasm); err != nil {
 		return w.lossOf(err)
 	}
-	allowed := shmring.Limits{kindReady: {Meta: maxText}, kindLog: {Meta: maxText}}
+	allowed := frames.Limits{kindReady: {Meta: maxText}, kindLog: {Meta: maxText}}
 	for lines := 0; lines <= maxLines; lines++ {
 		f, err := w.read.Read(&allowed, nil)
 		switch {
@@ -146,7 +138,7 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 		case f.Kind == kindLog:
 			continue
 		}
-		ready, err := shmring.Decode[readyMeta](f)
+		ready, err := frames.Decode[readyMeta](f)
 		switch {
 		case err != nil:
 			return w.lossOf(err)
@@ -155,13 +147,13 @@ func (w *process) load(ctx context.Context, l loadMeta, wasm []byte) (err error)
 		case ready.Refused.Format != "":
 			why, err := ready.Refused.Text(clean)
 			if err != nil {
-				return w.lossOf(shmring.ErrProtocol)
+				return w.lossOf(frames.ErrProtocol)
 			}
 			return msg.Errorf("%s", why)
 		}
 		return nil
 	}
-	return w.lossOf(shmring.ErrProtocol)
+	return w.lossOf(frames.ErrProtocol)
 }
 
 // A lossError says that a child ended, or had to be killed, before it answered.
@@ -194,7 +186,7 @@ func (e *lossError) cpu() time.Duration { return e.state.UserTime() + e.state.Sy
 
 // lossOf kills the child and returns the error of its loss.
 func (w *process) lossOf(err error) *lossError {
-	if errors.Is(err, shmring.ErrProtocol) {
+	if errors.Is(err, frames.ErrProtocol) {
 		w.kill()
 	} else {
 		// It closed its pipe, so it is about to end and report why. A child that only closes

@@ -2,20 +2,20 @@ package worker
 
 import (
 	"github.com/weirhost/weir/host/internal/answer"
-	"github.com/weirhost/weir/host/internal/shmring"
+	"github.com/weirhost/weir/host/internal/frames"
 )
 
 // The kinds of frames. A parent sends the first three, a child the others. The small
 // part of a call and of a result is packed (packed.go); in all others it is JSON.
 const (
-	kindLoad     shmring.Kind = iota + 1 // loadMeta; the module
-	kindCall                             // callMeta; the input
-	kindResponse                         // responseMeta; the body
-	kindReady                            // readyMeta
-	kindResult                           // resultMeta; the output
-	kindProgress                         // progressMeta
-	kindLog                              // logMeta
-	kindRequest                          // requestMeta; the body
+	kindLoad     frames.Kind = iota + 1 // loadMeta; the module
+	kindCall                            // callMeta; the input
+	kindResponse                        // responseMeta; the body
+	kindReady                           // readyMeta
+	kindResult                          // resultMeta; the output
+	kindProgress                        // progressMeta
+	kindLog                             // logMeta
+	kindRequest                         // requestMeta; the body
 )
 
 const (
@@ -29,17 +29,17 @@ const (
 // What a child expects: first a module, then calls, and responses while its guest
 // waits for one.
 var (
-	expectLoad     = shmring.Limits{kindLoad: {Meta: maxMeta, Data: maxWasm}}
-	expectCall     = shmring.Limits{kindCall: {Meta: maxMeta, Data: maxCall}}
-	expectResponse = shmring.Limits{kindResponse: {Meta: maxMeta, Data: maxBody}, kindCall: {Meta: maxMeta, Data: shmring.SmallData}}
+	expectLoad     = frames.Limits{kindLoad: {Meta: maxMeta, Data: maxWasm}}
+	expectCall     = frames.Limits{kindCall: {Meta: maxMeta, Data: maxCall}}
+	expectResponse = frames.Limits{kindResponse: {Meta: maxMeta, Data: maxBody}}
 )
 
 // fromChild returns what a parent expects during a call whose output is bounded.
-func fromChild(maxOutput int, mcp bool) shmring.Limits {
+func fromChild(maxOutput int, mcp bool) frames.Limits {
 	if mcp {
 		maxOutput = answer.MaxFlat
 	}
-	return shmring.Limits{
+	return frames.Limits{
 		kindLog: {Meta: maxText}, kindProgress: {Meta: maxText},
 		kindResult: {Meta: maxText, Data: maxOutput}, kindRequest: {Meta: maxMeta, Data: maxBody},
 	}

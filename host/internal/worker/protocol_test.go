@@ -4,14 +4,13 @@ package worker
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/weirhost/weir/host/internal/shmring"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -41,15 +40,15 @@ func TestCallMetaSurvivesPacking(t *testing.T) {
 // FuzzFrames reads arbitrary bytes of a child: nothing is allocated beyond the limits,
 // and every frame obeys them.
 func FuzzFrames(f *testing.F) {
-	for _, k := range []shmring.Kind{kindResult, kindLog, kindRequest, 0, 255} {
-		var b wire
-		_ = shmring.NewWriter(&b, nil, 0).Write(k, &resultMeta{Memory: 1, Error: metaOfFailure(tool.Errorf(tool.Failed, "try", "no"))}, []byte("output"))
+	for _, k := range []frames.Kind{kindResult, kindLog, kindRequest, 0, 255} {
+		var b bytes.Buffer
+		_ = frames.NewWriter(&b).Write(k, &resultMeta{Memory: 1, Error: metaOfFailure(tool.Errorf(tool.Failed, "try", "no"))}, []byte("output"))
 		f.Add(b.Bytes())
 	}
 	f.Add([]byte{byte(kindResult), 255, 255, 255, 255, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		allowed := fromChild(1000, false)
-		r := shmring.NewReader(bytes.NewReader(text), nil, 0)
+		r := frames.NewReader(bytes.NewReader(text))
 		for {
 			got, err := r.Read(&allowed, nil)
 			if err != nil {
@@ -69,31 +68,10 @@ func FuzzFrames(f *testing.F) {
 }
 
 // within fails for a frame that exceeds the limits.
-func within(t *testing.T, f shmring.Frame, allowed *shmring.Limits) {
+func within(t *testing.T, f frames.Frame, allowed *frames.Limits) {
 	t.Helper()
 	most := allowed[f.Kind]
 	if most.Meta == 0 || len(f.Meta) == 0 || len(f.Meta) > most.Meta || len(f.Data) > most.Data {
 		t.Fatalf("kind %d with %d and %d bytes came through", f.Kind, len(f.Meta), len(f.Data))
 	}
-}
-
-// wire is a Carrier that never blocks.
-type wire struct{ bytes.Buffer }
-
-func (w *wire) Send(head, tail []byte) error {
-	_, err := w.Buffer.Write(slices.Concat(head, tail))
-	return err
-}
-
-// testRegion returns shared memory that is released at the end of the test.
-func testRegion(t testing.TB) *shmring.Region {
-	r, theirs, err := shmring.Create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Release)
-	if err := theirs.Close(); err != nil {
-		t.Error(err)
-	}
-	return r
 }

@@ -13,16 +13,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -39,10 +37,8 @@ func play() (played bool) {
 		spy(what)
 	case "liar":
 		lie(what)
-	case "crook":
-		cheat(what)
 	case "heir":
-		_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn))
+		_, _ = io.Copy(io.Discard, pipeIn())
 	case "mirror":
 		reflect()
 	case "gate":
@@ -112,31 +108,27 @@ func spy(file string) {
 
 // lie answers the first call in a way that no real worker does.
 func lie(what string) {
-	region, err := shmring.Open(fdShared)
-	if err != nil {
-		return
-	}
-	shared := region.Claims()
-	out := shmring.ChildEnd(fdOut)
-	in, w := shmring.NewReader(shmring.ChildEnd(fdIn), region, shmring.ToChild), shmring.NewWriter(out, nil, 0)
+	pipe, out := pipeIn(), os.NewFile(fdOut, "out")
+	in, w := frames.NewReader(pipe), frames.NewWriter(out)
 	if _, err := in.Read(&expectLoad, nil); err != nil {
 		return
 	}
 	if what == "never ready" {
-		_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn))
-		return
-	}
-	_ = w.Write(kindReady, readyMeta{}, nil)
-	if _, err := in.Read(&expectCall, nil); err != nil {
+		_, _ = io.Copy(io.Discard, pipe)
 		return
 	}
 	what, file, _ := strings.Cut(what, "=")
-	if !strings.Contains(what, "takes the call") {
-		shared.Claim(1)
+	deaf := strings.HasPrefix(what, "takes no call")
+	if deaf {
+		_ = pipe.Close()
 	}
-	head := func(k shmring.Kind, meta, data uint32) {
+	_ = w.Write(kindReady, readyMeta{}, nil)
+	if _, err := in.Read(&expectCall, nil); err != nil && !deaf {
+		return
+	}
+	head := func(k frames.Kind, meta, data uint32) {
 		b := binary.LittleEndian.AppendUint32([]byte{byte(k)}, meta)
-		_ = out.Send(binary.LittleEndian.AppendUint32(b, data), nil)
+		_, _ = out.Write(binary.LittleEndian.AppendUint32(b, data))
 	}
 	switch what {
 	case "a huge length":
@@ -149,10 +141,10 @@ func lie(what string) {
 		_ = w.Write(kindCall, &callMeta{}, nil)
 	case "a result that is none":
 		head(kindResult, 3, 0)
-		_ = out.Send([]byte("{{{"), nil)
+		_, _ = out.Write([]byte("{{{"))
 	case "no JSON":
 		head(kindLog, 3, 0)
-		_ = out.Send([]byte("{{{"), nil)
+		_, _ = out.Write([]byte("{{{"))
 	case "nothing small":
 		head(kindResult, 0, 0)
 	case "too much output":
@@ -176,12 +168,12 @@ func lie(what string) {
 		for w.Write(kindProgress, progressMeta{}, nil) == nil {
 			continue
 		}
-	case "bells without end":
-		for out.Send([]byte{0}, nil) == nil {
-			continue
+	case "zeros without end":
+		for err := error(nil); err == nil; {
+			_, err = out.Write(make([]byte, 100))
 		}
 	case "an heir": // it keeps the pipes open
-		_, _ = syscall.ForkExec(os.Args[0], asRole("heir"), &syscall.ProcAttr{Files: []uintptr{0, 1, 2, fdIn, fdOut, fdShared}})
+		_, _ = syscall.ForkExec(os.Args[0], asRole("heir"), &syscall.ProcAttr{Files: []uintptr{0, 1, 2, fdIn, fdOut}})
 		return
 	case "a request that is not granted":
 		_ = w.Write(kindRequest, requestMeta{URL: "http://127.0.0.1/"}, nil)
@@ -190,18 +182,16 @@ func lie(what string) {
 		return
 	case "nothing":
 		return
-	case "it takes the call and dies", "it begins with the call and dies", "it takes the call and sleeps", "it takes the call and closes its pipe":
+	case "takes no call and dies", "takes no call and sleeps", "reads the call and dies", "reads the call and sleeps":
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return
 		}
 		_, _ = f.WriteString("x")
-		switch {
-		case strings.HasSuffix(what, "dies"):
+		if strings.HasSuffix(what, "dies") {
 			return
-		case strings.HasSuffix(what, "pipe"):
-			_ = syscall.Close(fdOut)
 		}
+		testtime.Comes(func() bool { return false })
 	case "words of another":
 		fmt.Fprintln(os.Stderr, "fatal error: runtime: out of memory")
 		return
@@ -212,121 +202,7 @@ func lie(what string) {
 	case "a closed pipe":
 		_ = syscall.Close(fdOut)
 	}
-	_, _ = io.Copy(io.Discard, shmring.ChildEnd(fdIn)) // lives on
-}
-
-// cheat answers the first call correctly and then lies about the waiting ones.
-func cheat(what string) {
-	region, err := shmring.Open(fdShared)
-	if err != nil {
-		return
-	}
-	shared := region.Claims()
-	in := shmring.NewReader(shmring.ChildEnd(fdIn), region, shmring.ToChild)
-	w := shmring.NewWriter(shmring.ChildEnd(fdOut), region, shmring.ToParent)
-	if _, err := in.Read(&expectLoad, nil); err != nil {
-		return
-	}
-	_ = w.Write(kindReady, readyMeta{}, nil)
-	answer := func() { _ = w.Write(kindResult, &resultMeta{Took: 1}, []byte("cheated")) }
-	mark := func(as uint64) { // a claim for all calls that may come
-		for n := range uint64(shmring.ClaimSlots) {
-			slot(region, n+1).Store((n+1)<<2 | as)
-		}
-	}
-	for came := uint64(1); ; came++ {
-		if _, err := in.Read(&expectCall, nil); err != nil {
-			return
-		}
-		if came == 1 {
-			shared.Claim(1)
-			answer()
-			continue
-		}
-		switch what {
-		case "claims all and is silent":
-			mark(claimed)
-		case "claims all and dies":
-			mark(claimed)
-			return
-		case "answers what it has not claimed":
-			answer()
-		case "answers twice":
-			shared.Claim(came)
-			answer()
-			answer()
-		case "gives back what it answers":
-			shared.Claim(came)
-			mark(waiting)
-			answer()
-		case "gives back and takes without end":
-			go func() {
-				for {
-					mark(waiting)
-					mark(claimed)
-				}
-			}()
-		case "says that all was taken back":
-			mark(takenBack)
-		case "writes anything":
-			for n := range uint64(shmring.ClaimSlots) {
-				slot(region, n).Store(n * 0x9e3779b97f4a7c15)
-			}
-		case "puts more than the ring holds":
-			ringOf(region, shmring.ToParent).written.Store(1 << 40)
-		case "puts half a frame":
-			ringOf(region, shmring.ToParent).put([]byte{byte(kindResult), 1})
-		case "puts a frame that is longer than it":
-			ringOf(region, shmring.ToParent).put([]byte{byte(kindLog), 100, 0, 0, 0, 0, 0, 0, 0})
-		case "says that it sleeps, and took what was never put":
-			go func() {
-				for {
-					r := ringOf(region, shmring.ToChild)
-					r.asleep.Store(1)
-					r.taken.Store(1 << 40)
-					r.piped.Store(1 << 40)
-				}
-			}()
-		case "reads no more":
-			select {}
-		}
-	}
-}
-
-// States of a claim, as package shmring has them.
-const (
-	waiting = iota + 1
-	claimed
-	takenBack
-)
-
-// slot returns the claim slot of a call in the memory that a crook writes to.
-func slot(r *shmring.Region, call uint64) *atomic.Uint64 {
-	return (*atomic.Uint64)(unsafe.Pointer(&r.Bytes()[call%shmring.ClaimSlots*8]))
-}
-
-// rawRing is a ring as a crook sees it, by the layout that package shmring documents.
-type rawRing struct {
-	written, taken, piped *atomic.Uint64
-	asleep                *atomic.Uint32
-	bytes                 []byte
-}
-
-func ringOf(r *shmring.Region, which int) rawRing {
-	b := r.Bytes()
-	at := func(field int) *atomic.Uint64 {
-		return (*atomic.Uint64)(unsafe.Pointer(&b[shmring.ClaimSlots*8+which*256+field*64]))
-	}
-	return rawRing{at(0), at(1), at(2), (*atomic.Uint32)(unsafe.Pointer(at(3))), b[4<<10+which<<16:][:1<<16]}
-}
-
-// put puts bytes into the ring, without the checks of an honest Writer.
-func (r rawRing) put(b []byte) {
-	n := r.written.Load()
-	for i, c := range b {
-		r.bytes[(n+uint64(i))%uint64(len(r.bytes))] = c
-	}
-	r.written.Store(n + uint64(len(b)))
+	_, _ = io.Copy(io.Discard, pipe) // lives on
 }
 
 // reflect is a worker whose guest costs nothing, to measure the way to it and back.
@@ -352,17 +228,15 @@ func comes(file string) {
 
 // serve is a worker that loads nothing and runs its calls in g.
 func serve(g guest) {
-	region, err := shmring.Open(fdShared)
-	if err != nil {
-		return
-	}
-	c := newChild(nil, region)
+	c := newChild(nil)
 	if _, err := c.in.Read(&expectLoad, nil); err != nil {
 		return
 	}
 	_ = c.out.Write(kindReady, readyMeta{}, nil)
 	_ = c.work(g)
 }
+
+func pipeIn() *os.File { return os.NewFile(fdIn, "in") }
 
 type gate struct{ file string }
 

@@ -4,9 +4,11 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -25,10 +27,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/weirhost/weir/host/internal/egress"
+	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/sandbox"
-	"github.com/weirhost/weir/host/internal/shmring"
 	"github.com/weirhost/weir/host/internal/wasmtest"
 	"github.com/weirhost/weir/internal/testtime"
 	"github.com/weirhost/weir/sdk/tool"
@@ -62,14 +64,18 @@ func TestKilledWhileItRuns(t *testing.T) {
 	echo(t, m, "after it")
 }
 
-// Workers are killed between calls: the next call gets a new one.
+// Workers are killed between calls: the next call gets a new one, also if this process has
+// not noticed yet.
 func TestKilledWhileItWaits(t *testing.T) {
-	m := load(t, newPool(t, nil), sandbox.Plugin{Name: "guest", Wasm: goGuest})
+	p := newPool(t, nil)
+	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
 	for range 5 {
 		echo(t, m, "once more")
-		for _, pid := range childrenOf(os.Getpid()) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+		p.mu.Lock()
+		w := p.idle[0].w
+		p.mu.Unlock()
+		w.kill()
+		testtime.Until(t, "it has ended", func() bool { return w.dead() || w.send.Write(kindLog, logMeta{}, nil) != nil })
 	}
 }
 
@@ -201,7 +207,7 @@ func TestAWorkerFindsNoSecrets(t *testing.T) {
 		}
 		seen = append(seen, line)
 	}
-	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 /memfd:weir-worker (deleted)", "fd 6 " + lent, "NoNewPrivs:\t1", "Seccomp:\t0"}
+	want := []string{"dir /", "environ []", "fd 0 /dev/null", "fd 1 /dev/null", "fd 2 pipe", "fd 3 pipe", "fd 4 pipe", "fd 5 " + lent, "NoNewPrivs:\t1", "Seccomp:\t0"}
 	slices.Sort(want)
 	slices.Sort(seen)
 	if !slices.Equal(seen, want) {
@@ -234,7 +240,7 @@ func TestWorkersThatBreakTheProtocol(t *testing.T) {
 		{"output beside an error", tool.Failed, broken},
 		{"log lines without end", tool.Failed, broken},
 		{"reports without end", tool.Failed, broken},
-		{"bells without end", tool.Failed, broken},
+		{"zeros without end", tool.Failed, broken},
 		{"a request that is not granted", tool.Failed, broken},
 		{"half a frame", tool.Trapped, "run crashed together with its process"},
 		{"nothing", tool.Trapped, "run crashed together with its process"},
@@ -262,7 +268,7 @@ func TestWorkersThatBreakTheProtocol(t *testing.T) {
 func TestACallRunsOnce(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
-	for lie, tries := range map[string]string{"it takes the call and dies": "xxxx", "it begins with the call and dies": "x"} {
+	for lie, tries := range map[string]string{"takes no call and dies": "xxxx", "reads the call and dies": "x"} {
 		file := filepath.Join(t.TempDir(), "tries")
 		m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:" + lie + "=" + file) }), pl)
 		_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: patience})
@@ -280,9 +286,9 @@ func TestACallRunsOnce(t *testing.T) {
 func TestNoWorkerBeginsACallAfterItsDeadline(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl) // so that it is compiled
-	for how, timeout := range map[string]time.Duration{"sleeps": 50 * time.Millisecond, "closes its pipe": 500 * time.Millisecond} {
+	for how, timeout := range map[string]time.Duration{"reads the call": 50 * time.Millisecond, "takes no call": 500 * time.Millisecond} {
 		file := filepath.Join(t.TempDir(), "tries")
-		m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:it takes the call and " + how + "=" + file) }), pl)
+		m := load(t, newPool(t, func(c *Config) { c.Command = asRole("liar:" + how + " and sleeps=" + file) }), pl)
 		_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run", Timeout: timeout})
 		if fail == nil || fail.Code != tool.TimedOut {
 			t.Errorf("%s: %v", how, fail)
@@ -360,13 +366,16 @@ func TestCallsWhileWorkersAreKilled(t *testing.T) {
 	if answered.Load() == 0 {
 		t.Error("nothing was answered")
 	}
-	echo(t, m, "after the fire")
+	testtime.Until(t, "the last one killed is noticed", func() bool {
+		out, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo", Input: []byte("after the fire")})
+		return fail == nil && string(out.Bytes) == "after the fire"
+	})
 }
 
 // A closed Pool leaves no goroutines, descriptors or children.
 func TestNothingIsLeft(t *testing.T) {
 	here := goleak.IgnoreCurrent()
-	fds, mapped := descriptors(t), regions(t)
+	fds := descriptors(t)
 	p, err := New(t.Context(), Config{Command: command, CacheDir: guesttest.Cache(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -399,9 +408,6 @@ func TestNothingIsLeft(t *testing.T) {
 	if now := descriptors(t); now > fds {
 		t.Errorf("%d descriptors were open before, %d are now", fds, now)
 	}
-	if now := regions(t); now > mapped {
-		t.Errorf("%d regions were mapped before, %d are now", mapped, now)
-	}
 	if _, fail := m.Call(t.Context(), sandbox.Invocation{Export: "echo"}); fail == nil || fail.Code != tool.Failed {
 		t.Errorf("a call behind the end: %v", fail)
 	}
@@ -415,16 +421,6 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
-}
-
-// regions counts the mapped shared memories.
-func regions(t *testing.T) int {
-	t.Helper()
-	text, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Count(string(text), "/memfd:weir-worker")
 }
 
 // Idle workers end after a while, or at once if there are too many.
@@ -504,7 +500,7 @@ func TestAReplacedFolderIsSeen(t *testing.T) {
 	}
 }
 
-// The start of a child that is never ready ends with its caller.
+// The caller of a start that is never ready goes when it wants.
 func TestSlowStart(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl)
@@ -522,13 +518,13 @@ func TestNoSuchProgram(t *testing.T) {
 	pl := sandbox.Plugin{Name: "p", Wasm: wasmtest.Echo("run")}
 	load(t, newPool(t, nil), pl)
 	m := load(t, newPool(t, func(c *Config) { c.Command = []string{"/no/such/program"} }), pl)
-	fds, mapped := descriptors(t), regions(t)
+	fds := descriptors(t)
 	_, fail := m.Call(t.Context(), sandbox.Invocation{Export: "run"})
 	if fail == nil || fail.Code != tool.Failed || !strings.Contains(fail.Msg, "its process was not ready") {
 		t.Errorf("got %v", fail)
 	}
-	if descriptors(t) > fds || regions(t) > mapped {
-		t.Errorf("it left %d descriptors and %d mappings, and found %d and %d", descriptors(t), regions(t), fds, mapped)
+	if now := descriptors(t); now > fds {
+		t.Errorf("it left %d descriptors, and found %d", now, fds)
 	}
 }
 
@@ -572,20 +568,18 @@ func TestSecretsStayInTheParent(t *testing.T) {
 	defer server.Close()
 	p := newPool(t, nil)
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
-	w, turn, err := m.start(t.Context(), &start{by: &waiter{}}, nil)
+	w, err := m.start(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.discard()
-	var sent wire
-	w.send = shmring.NewWriter(tap{w.link.Carrier(), &sent}, nil, 0)
-	w.queue.send = w.send
+	var sent bytes.Buffer
+	w.send = frames.NewWriter(io.MultiWriter(&sent, w.link.In))
 	request, _ := json.Marshal(map[string]any{"url": server.URL + "/", "headers": map[string]string{"X-A": "b"}})
-	c := &call{exclusive: true, module: m, outer: t.Context(), w: w, task: turn, inv: sandbox.Invocation{
+	c := &call{module: m, outer: t.Context(), w: w, inv: sandbox.Invocation{
 		Export: "http", Input: request, Timeout: patience, MaxOutput: 1 << 20,
 		Grant: sandbox.Grant{HTTP: client(t, server.URL, egress.Secret{Name: "KEY", Header: "Authorization", Format: "Bearer {}", Host: server.URL, Value: secret})},
 	}}
-	p.assign(m, w, c)
 	out, fail := c.run()
 	if fail != nil || !strings.Contains(string(out.Bytes), `"status":200`) {
 		t.Fatalf("got %s, %v", out.Bytes, fail)
@@ -596,16 +590,4 @@ func TestSecretsStayInTheParent(t *testing.T) {
 	if strings.Contains(sent.String(), secret) {
 		t.Error("the secret was sent to the worker")
 	}
-}
-
-// A tap is a Carrier that keeps a copy of what it sends.
-type tap struct {
-	shmring.Carrier
-	copy *wire
-}
-
-// Send implements shmring.Carrier.
-func (t tap) Send(head, tail []byte) error {
-	_ = t.copy.Send(head, tail)
-	return t.Carrier.Send(head, tail)
 }
