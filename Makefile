@@ -113,7 +113,7 @@ PLAIN = ^TestEngines
 SIZES = ^(TestExpensiveSearches|TestAnswersThatCostMuch|TestArgumentsThatCostMuch|TestRepliesAreBounded|TestManyTextsOfOneEvent)$$
 
 # What one goroutine computes for long, in packages that are watched otherwise.
-LAWS = ^(TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
+LAWS = ^(TestNoQuotationStartsATool|TestACallInDisguiseIsHeld|TestHonestTurnsAreNotAskedAbout|TestAnUnfinishedCallIsAQuotation|TestACallOfAnotherLookIsAQuotation|TestMarksOfManyBrackets|TestApplyKeepsItsLawsOnHardTexts|TestNeutraliseReadsAFenceOnce|TestAutoLeavesDocumentsAndCodeAlone|TestFlatCarriesAnAnswer|TestOnlyTheBeginningIsKept|TestComparingIsBounded|TestAParrotStartsNothing|TestNoTextBecomesMore)$$
 
 # What make test watches with the race detector: packages whose goroutines share something,
 # and of four large ones the tests in which they do. make test-all watches all but ALONE.

@@ -57,6 +57,7 @@ func (r *run) entry(o *outcome) ResultEntry {
 		CallID: res.CallID, Tool: res.Tool, Text: prompt.Fence(r.rendered(o)),
 		Ref: res.Ref, Chars: res.Shown.TotalChars, Err: res.Err != nil, Ephemeral: res.Ephemeral || isLoad(res),
 	}
+	r.keepError(res.CallID, res.Err)
 	e.Sources, e.Cite = r.sourcesOf(o)
 	if e.Ephemeral {
 		e.KeepUntil = r.keepUntil(res)

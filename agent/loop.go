@@ -343,12 +343,15 @@ func (r *run) finish(err error) (Turn, error) {
 			r.ending.reason = ReasonToolbox
 		}
 	}
-	from, folded := len(r.msgs), Folded{}
+	r.holdTurn()
+	from, folded := r.quotes.marked, Folded{}
 	if r.ending.reason != ReasonToolCalls { // which is not the turn's end
 		for i := range r.msgs {
 			r.msgs[i].Sealed = nil // the provider wanted it for this turn's calls
 		}
-		from, folded = foldTurn(r.msgs, r.turn, r.cfg.ArchiveThreshold)
+		first := 0
+		first, folded = foldTurn(r.msgs, r.turn, r.cfg.ArchiveThreshold)
+		from = min(from, first)
 	}
 	if folded.SavedChars > 0 {
 		folded.PromptChars = promptChars(r.system, r.msgs[r.memory.first:])

@@ -45,6 +45,9 @@ type Message struct {
 	// Typed is the part of a question's Text that a person typed; zero: none is, or that is not
 	// known. The rest, such as an attached file, is a foreign text.
 	Typed Span `json:"typed,omitzero"`
+	// Held says which calls the message's foreign texts hold, in a form of package quote's; nil:
+	// nobody has looked, or it has no such text.
+	Held []byte `json:"held,omitempty"`
 	// Sources are those of an answer; see Source.
 	Sources []Source `json:"sources,omitempty"`
 	// Unseen is how many characters at the end of Text people did not see: a plan, which

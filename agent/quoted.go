@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/weirhost/weir/agent/internal/prompt"
 	"github.com/weirhost/weir/agent/internal/quote"
@@ -15,9 +17,17 @@ import (
 // quotes are the foreign texts of the conversation, without those of its tools; see
 // package quote.
 type quotes struct {
-	book  quote.Book
-	next  int         // index of the first message that is not in book
+	texts quote.Texts // that the model has in view
+	next  int         // index of the first message that is not in texts
+	calls quote.Calls // of all messages
+	held  int         // index of the first message that is not in calls
 	typed *quote.Book // what the person typed in this turn's question; nil: not read yet
+	// errors are those of this turn's calls as they came, by the ids of the calls: the model
+	// reads them on one line.
+	errors map[string]string
+	// marked is the index of the first message of the history that has got its Held; see
+	// finish. It is len of the history if there is none.
+	marked int
 }
 
 // refuseQuotes keeps the calls of the reply that are quotations from running. The answer
@@ -28,6 +38,7 @@ func (r *run) refuseQuotes() {
 		return
 	}
 	r.readForeign()
+	r.hold(len(r.msgs))
 	for i, c := range p.calls {
 		if p.bad[i] != nil || !r.isQuotation(c, p.raw[i]) {
 			continue
@@ -46,37 +57,116 @@ func (r *run) refuseQuotes() {
 	}
 }
 
-// readForeign adds the foreign texts that are new to the book. A text that folds later
-// stays in it.
+// readForeign adds the foreign texts that are new to the quotes. A text that folds later
+// stays in them.
 func (r *run) readForeign() {
 	q := &r.quotes
 	if q.next == 0 && len(r.memory.head) > 0 {
-		m := r.msgs[r.memory.opening]
-		before, _, after := m.Typed.Cut(m.Text)
-		q.book.Add(before)
-		q.book.Add(after)
+		r.readTexts(r.memory.opening)
 	}
-	q.next = max(q.next, r.memory.first)
-	for ; q.next < len(r.msgs); q.next++ {
-		m := r.msgs[q.next]
-		switch m.Role {
-		case RoleUser:
+	for q.next = max(q.next, r.memory.first); q.next < len(r.msgs); q.next++ {
+		r.readTexts(q.next)
+	}
+}
+
+func (r *run) readTexts(i int) {
+	for _, text := range r.othersTexts(r.msgs[i]) {
+		r.quotes.texts.Add(text, i)
+	}
+}
+
+// othersTexts returns the foreign texts of a message, as the model reads them now.
+func (r *run) othersTexts(m Message) (out []string) {
+	switch m.Role {
+	case RoleUser:
+		if m.Typed.From != 0 || m.Typed.To != utf8.RuneCountInString(m.Text) {
 			before, _, after := m.Typed.Cut(m.Text)
-			q.book.Add(before)
-			q.book.Add(after)
-		case RoleNote:
-			q.book.Add(r.goneSignatures(m.Text))
+			out = append(out, before, after)
+		}
+	case RoleNote:
+		out = append(out, r.goneSignatures(m.Text))
+	}
+	for _, e := range m.Results {
+		switch {
+		case e.Confirm != "":
+		case !r.isOwnText(e.Tool):
+			out = append(out, e.cited())
+		case e.Tool == prompt.FindTool:
+			out = append(out, r.goneSignatures(e.Text))
+		}
+	}
+	return slices.DeleteFunc(out, func(text string) bool { return strings.TrimSpace(text) == "" })
+}
+
+// hold reads the calls that the messages in front of end hold, each message once in a
+// conversation: what it holds is kept with it, so that it counts when its text has folded
+// or is not sent any more. A call that the model has made before is none of them.
+func (r *run) hold(end int) {
+	q, tools := &r.quotes, r.kit.Quotes()
+	for ; q.held < end; q.held++ {
+		m := &r.msgs[q.held]
+		held, known := bytes.CutPrefix(m.Held, tools.Stamp())
+		if !known && len(m.Held) > 0 { // read for other tools
+			held = m.Held[len(tools.Stamp()):]
+		}
+		q.calls.Add(held)
+		if known {
+			continue
+		}
+		texts := r.othersTexts(*m)
+		for _, e := range m.Results {
+			if text := q.errors[e.CallID]; text != "" {
+				texts = append(texts, text)
+			}
+		}
+		if len(texts) == 0 {
+			continue
+		}
+		had := len(m.Held) > 0
+		m.Held = slices.Concat(tools.Stamp(), held, q.calls.Read(texts, tools, func(c quote.Call) bool { return r.madeBefore(c, q.held+1) < q.held }))
+		if !had && m.Role != RoleNote {
+			q.marked = min(q.marked, q.held)
+		}
+	}
+}
+
+// keepError keeps an error whose lines the model does not read as such.
+func (r *run) keepError(id string, e *tool.Error) {
+	if e == nil || !strings.Contains(e.Msg+e.Hint, "\n") {
+		return
+	}
+	if r.quotes.errors == nil {
+		r.quotes.errors = map[string]string{}
+	}
+	r.quotes.errors[id] = e.Msg + "\n" + e.Hint
+}
+
+// holdTurn is hold for what this turn has brought, and may fold at its end.
+func (r *run) holdTurn() {
+	if slices.ContainsFunc(r.msgs, func(m Message) bool { return m.Turn >= r.turn-1 && len(m.Held) == 0 && len(r.othersTexts(m)) > 0 }) {
+		r.hold(len(r.msgs))
+	}
+}
+
+// madeBefore returns the index of the first message in front of end in which the model made
+// a call that was no quotation; end: there is none.
+func (r *run) madeBefore(c quote.Call, end int) int {
+	tools := r.kit.Quotes()
+	digest := tools.Digest(c)
+	var calls []tool.Call
+	at := 0
+	for i, m := range r.msgs[:end] {
+		if m.Role == RoleAssistant && len(m.Calls) > 0 {
+			calls, at = m.Calls, i
 		}
 		for _, e := range m.Results {
-			switch {
-			case e.Confirm != "":
-			case !r.isOwnText(e.Tool):
-				q.book.Add(e.cited())
-			case e.Tool == prompt.FindTool:
-				q.book.Add(r.goneSignatures(e.Text))
+			n := slices.IndexFunc(calls, func(c tool.Call) bool { return c.ID == e.CallID })
+			if n >= 0 && e.Confirm == "" && calls[n].Tool == c.Tool && tools.Digest(quote.Call{Tool: calls[n].Tool, Args: calls[n].Args}) == digest {
+				return at
 			}
 		}
 	}
+	return end
 }
 
 // isOwnText reports whether the agent itself writes what a tool returns. The descriptions
@@ -104,20 +194,42 @@ func (r *run) goneSignatures(text string) string {
 
 // isQuotation reports whether a call must not run because a foreign text holds it and
 // the model has not confirmed it. raw is what the model wrote; empty for a native call.
-// A call that the person typed in the question is what they ask for, whatever else holds it.
+// A call that the person typed in the question, or asks for there in words, is what they ask
+// for, whatever else holds it. So is one that the model has made before a text held it.
 // Notices and placeholders name calls of load_tool_history, which only reads.
 func (r *run) isQuotation(c tool.Call, raw string) bool {
 	if c.Tool == prompt.LoadTool || r.isOwnText(c.Tool) {
 		return false
 	}
-	q, tools := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}, r.kit.Recogniser()
-	if r.typed().Holds(q, tools) {
+	q, tools := quote.Call{Tool: c.Tool, Args: c.Args, Text: raw}, r.kit.Quotes()
+	if !r.isHeld(q, tools) || r.typed().Holds(q, tools) || r.asksFor(q, tools) {
 		return false
 	}
-	if id, confirmed := r.confirmation(q); confirmed || id != "" {
+	id, confirmed := r.confirmation(q)
+	if confirmed || id != "" {
 		return !confirmed && raw != "" && c.ID != id
 	}
-	return r.kit.Authored(r.locale).Holds(q, tools) || r.quotes.book.Holds(q, tools)
+	return true
+}
+
+// isHeld reports whether a foreign text holds a call.
+func (r *run) isHeld(c quote.Call, tools *quote.Tools) bool {
+	return r.quotes.calls.Holds(c, tools) || r.kit.Authored(r.locale).Holds(c, tools) || r.quotes.texts.Hold(c, r.madeBefore(c, len(r.msgs)))
+}
+
+// asksFor reports whether the person asks for a call in the words of the question.
+func (r *run) asksFor(c quote.Call, tools *quote.Tools) bool {
+	q := r.memory.question
+	if q >= len(r.msgs) || r.msgs[q].Role != RoleUser {
+		return false
+	}
+	var said quote.Request
+	_, said.Typed, _ = r.msgs[q].Typed.Cut(r.msgs[q].Text)
+	if q > 0 && r.msgs[q-1].Role == RoleAssistant {
+		said.Answer = r.msgs[q-1].Text
+	}
+	i := slices.IndexFunc(r.specs, func(s tool.Spec) bool { return s.Name == c.Tool })
+	return tools.Asks(said, c, i >= 0 && r.specs[i].Hints.ReadOnly)
 }
 
 // typed returns what the person typed in the question.

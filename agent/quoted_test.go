@@ -227,7 +227,7 @@ func TestAParrotStartsNothing(t *testing.T) {
 // A page, a terminal or a tool shows a call with other bytes than a model repeats it with.
 func TestACallOfAnotherLookIsAQuotation(t *testing.T) {
 	specs := formBox("").specs
-	set := parse.NewSet(parse.Options{Tools: specs})
+	set := quote.NewTools(specs, parse.NewSet(parse.Options{Tools: specs}))
 	signs := func(format string) func(string) string {
 		return func(s string) string {
 			var b strings.Builder
@@ -277,7 +277,7 @@ func TestACallOfAnotherLookIsAQuotation(t *testing.T) {
 // A model that repeats a call without its end, and writes an end, starts nothing.
 func TestAnUnfinishedCallIsAQuotation(t *testing.T) {
 	specs := formBox("").specs
-	set := parse.NewSet(parse.Options{Tools: specs})
+	set := quote.NewTools(specs, parse.NewSet(parse.Options{Tools: specs}))
 	ends := []string{"}", ")", "\"}}</tool_call>", "\"})", "</parameter>\n</function>\n</tool_call>", "\n\nThat is what it says.", "\n```\nThat is all."}
 	calls := 0
 	for _, form := range forms(t) {

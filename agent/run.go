@@ -145,6 +145,7 @@ func (r *run) setUp(history []Message, end int, question string) {
 	}
 	r.setup = r.decide(history[:end], question)
 	r.ids.used = usedIDs(history)
+	r.quotes.marked = len(history)
 	r.forget(end)
 }
 

@@ -112,6 +112,7 @@ func (r *run) makeRoomFor(out []outcome) {
 // read yet must not lie in front of end.
 func (r *run) foldOldest(target, end int) bool {
 	var f Folded
+	r.hold(end)
 	for i := r.memory.question; i < end && r.promptTokens() > target; i++ {
 		for j := range r.msgs[i].Results {
 			if saved := foldEntry(&r.msgs[i].Results[j], r.msgs[i].Locale); saved > 0 {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/weirhost/weir/agent"
 	"github.com/weirhost/weir/agent/model/replay"
+	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/api"
+	"github.com/weirhost/weir/host/daemon/turns"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -48,5 +50,25 @@ func TestTypedAndAttached(t *testing.T) {
 		if a.status != 200 || strings.Contains(a.body, `"quoted"`) != quoted {
 			t.Errorf("%.80s: %s", messages, a.body)
 		}
+	}
+}
+
+// The calls that a text holds are stored with its message, also of a question, and count in later
+// turns, behind any disguise.
+func TestHeldCallsAreStored(t *testing.T) {
+	s := newServer(t, replay.New(replay.Text("Well."), replay.Text("Action: calculator\nAction Input: {\"expression\": \"6*7\"}"), replay.Text("Done.")))
+	attached := `> [\n>   {\"name\": \"calculator\",\n>    \"arguments\": {\"expression\": \"6 * 7\"}}\n> ]`
+	end := last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"What is it?","attached":[{"name":"mail","text":"`+attached+`"}]}`).body), api.EventEnd)
+	rows, err := s.daemon.store.Messages(t.Context(), archive.Scope{Principal: "local", Conversation: end.Conversation})
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d messages: %v", len(rows), err)
+	}
+	messages, err := turns.Messages(rows)
+	if err != nil || len(messages[0].Held) != 16 || messages[1].Held != nil {
+		t.Errorf("%d and %d bytes are stored: %v", len(messages[0].Held), len(messages[1].Held), err)
+	}
+	end = last[api.ChatEnd](t, events(s.post("/api/chat", `{"message":"And now?","conversation_id":"`+end.Conversation+`"}`).body), api.EventEnd)
+	if len(end.Results) != 1 || end.Results[0].Error == nil || end.Results[0].Error.Code != tool.Quoted {
+		t.Errorf("%+v", end.Results)
 	}
 }

@@ -88,6 +88,8 @@ type Kit struct {
 	Specs []tool.Spec
 	// Recogniser reads the tools' schemas, once.
 	Recogniser func() *parse.Set
+	// Quotes are the tools as calls are compared with foreign texts.
+	Quotes func() *quote.Tools
 
 	mu       sync.Mutex
 	prompts  map[promptKey]System
@@ -97,9 +99,11 @@ type Kit struct {
 }
 
 func newKit(specs []tool.Spec) *Kit {
+	set := sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) })
 	return &Kit{
 		Specs:      specs,
-		Recogniser: sync.OnceValue(func() *parse.Set { return parse.NewSet(parse.Options{Tools: specs}) }),
+		Recogniser: set,
+		Quotes:     sync.OnceValue(func() *quote.Tools { return quote.NewTools(specs, set()) }),
 		prompts:    map[promptKey]System{}, texts: map[textsKey]*toolTexts{}, natives: map[tool.Locale]Native{}, authored: map[tool.Locale]*quote.Book{},
 	}
 }
@@ -211,7 +215,7 @@ func (k *Kit) Authored(l tool.Locale) *quote.Book {
 				texts = append(texts, e.Ask, e.AskZh, string(e.Args), string(e.ArgsZh))
 			}
 		}
-		b = quote.Read(texts, k.Recogniser())
+		b = quote.Read(texts, k.Quotes())
 		k.authored[l] = b
 	}
 	return b

@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"encoding/json"
 	"html"
 	"regexp"
 	"strings"
@@ -74,12 +75,38 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// plain returns a text as a model could repeat it: without lookalikes, and, if it has
-// escapes of JSON, also without those.
-func plain(text string) []string {
+// plain returns a text as a model could repeat it: without lookalikes; without escapes of
+// JSON, if it has them; its strings of JSON, each alone; and its lines, where HTML ends them.
+// names reports whether a text names a tool; of what does not, nothing more is returned.
+func plain(text string, names func(string) bool) []string {
 	text = original(text)
+	out := []string{text}
+	if hasTags(text) && names(text) {
+		out = append(out, tags().ReplaceAllString(text, "\n"))
+	}
+	if !names(text) && !names(unescaped(text)) {
+		return out
+	}
+	from := []string{text}
+	for depth := 0; len(from) > 0; depth++ {
+		var next []string
+		for _, text := range from {
+			if plainer := unescaped(text); plainer != text {
+				out = append(out, plainer)
+			}
+			if depth < maxEscapes {
+				next = append(next, jsonStrings(text, names)...)
+			}
+		}
+		out, from = append(out, next...), next
+	}
+	return out
+}
+
+// unescaped returns a text without escapes of JSON, however often they are escaped.
+func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
-		return []string{text}
+		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text))
@@ -92,8 +119,66 @@ func plain(text string) []string {
 		b.WriteByte(c)
 		i += n - 1
 	}
-	return []string{text, b.String()}
+	return b.String()
 }
+
+// maxEscapes is how often a text may be within another one as a string of JSON.
+const maxEscapes = 3
+
+// jsonStrings returns the values of the strings of JSON in a text that name a tool.
+func jsonStrings(text string, names func(string) bool) (out []string) {
+	for {
+		i := strings.IndexByte(text, '"')
+		if i < 0 {
+			return out
+		}
+		text = text[i:]
+		end := stringEnd(text)
+		var value string
+		if end > 0 && json.Unmarshal([]byte(text[:end]), &value) == nil && names(value) {
+			out = append(out, original(value))
+		}
+		switch {
+		case end == 0: // all that follow it on the line are escaped
+			if end = strings.IndexByte(text, '\n'); end < 0 {
+				return out
+			}
+		case !strings.Contains(text[:end], `\`): // its end may be the start of one
+			end--
+		}
+		text = text[end:]
+	}
+}
+
+// stringEnd returns the length of the string of JSON that a text starts with; 0: there is none on
+// its line.
+func stringEnd(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		case '\n':
+			return 0
+		}
+	}
+	return 0
+}
+
+func hasTags(text string) bool {
+	for _, tag := range []string{"<br", "</p", "</li", "</td", "</div", "</pre", "</code", "</span"} {
+		if strings.Contains(text, tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// tags are those of HTML that are around lines or within them.
+var tags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)</?(?:br|p|li|ul|ol|td|th|tr|div|pre|code|span|blockquote)\b[^<>]{0,200}>`)
+})
 
 // escaped reads the escape at the start of s and returns its character and its length.
 // Backslashes may be doubled, as in JSON within JSON.

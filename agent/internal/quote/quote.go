@@ -13,42 +13,42 @@
 //
 // A quotation does not run. The model is asked once whether it means the call. It
 // confirms by an id that it gets with the question, which a text that was written
-// before cannot hold. A call that the person typed in the question of the turn is none: they
-// ask for it.
+// before cannot hold. None is a call that the person typed in the question of the turn, or asks
+// for there (asks.go), and one that the model had made before a text held it.
 //
 // The first half does not depend on the form of the call: whatever a model repeats
 // word for word, the text of the call in its reply is a part of what it repeats. A
 // form that the recogniser learns tomorrow is included. The end of the call does not
 // count: a text can hold a call without its end, and a model that repeats it may write
-// the end. The second half finds calls that a model repeats in another form. Values
+// the end. The second half finds calls that a model repeats in another form. It compares
+// digests (digest.go), which stay when the text is gone. Values
 // alone, such as the name of a file in a question, make no quotation.
 //
-// # What counts as the same text
+// # What counts as the same
 //
-// A model copies what it reads, not its bytes. Compare ignores white space, what is in
-// front of quoted lines, characters that are not seen, the escapes of JSON and HTML,
+// A model copies what it reads, not its bytes. The comparison of texts (compare.go) ignores white
+// space, what is in front of quoted lines, characters that are not seen, the escapes of JSON and HTML,
 // quotation marks of print, and the lookalikes that Neutralise of package limit writes. A
-// call of several lines is also found line by line, whatever is around each line. An argument that is null
-// counts as left out.
+// call of several lines is also found line by line, whatever is around each line.
+//
+// For the comparison of calls a text is read as it is, and as it would be without what may be
+// around its lines (undress.go). A digest ignores white space, spellings of numbers, the order of
+// keys, and arguments that are null or the default.
 //
 // # Cost
 //
-// A text is read when the first call asks for it, and once: a turn without calls pays
-// nothing. The texts of a list of tools are read once for all turns, and the text of a
-// call is looked for only where it has one. The time is linear in the text.
+// A text is compared when the first call asks for it: a turn without calls pays nothing for that.
+// The calls in a text are read once in a conversation, and in more than one way only near
+// the name of a tool in a place where a call may have it. The texts of a list of tools are read once
+// for all turns. The time is linear in the text.
 package quote
 
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"math"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/weirhost/weir/agent/parse"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -62,37 +62,6 @@ type Call struct {
 
 // Key identifies a call by its tool and the values of its arguments.
 func (c Call) Key() string { return c.Tool + "\x00" + Canonical(c.Args) }
-
-// seen returns arguments as the foreign texts are read: what differs is not seen.
-func seen(args string) string {
-	args = visible(args)
-	if isASCII(args) {
-		return args
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= utf8.RuneSelf && unicode.IsSpace(r):
-			return ' '
-		case strings.ContainsRune(singleQuotes, r):
-			return '\''
-		}
-		return r
-	}, args)
-}
-
-// copied is the Key of what two copies of a call have in common: without characters that
-// are not seen and without arguments that are null.
-func (c Call) copied() string {
-	var args map[string]any
-	d := json.NewDecoder(strings.NewReader(seen(string(c.Args))))
-	d.UseNumber()
-	if d.Decode(&args) != nil {
-		return c.Key()
-	}
-	maps.DeleteFunc(args, func(_ string, v any) bool { return v == nil })
-	c.Args, _ = json.Marshal(args) // what was decoded encodes
-	return c.Key()
-}
 
 // Canonical writes arguments with sorted keys and without spaces, which makes two
 // spellings of one call equal. What is not JSON stays unchanged.
@@ -132,74 +101,107 @@ func plainNumbers(v any) any {
 	return v
 }
 
-// A Book holds the foreign texts of a conversation. The zero value is empty and
-// ready. It is used by one goroutine.
+// A Book holds foreign texts and the calls in them. The zero value is empty and ready. It
+// is used by one goroutine.
 type Book struct {
-	texts    []string
-	keys     map[string]bool // of the calls in the first texts, as many as read says
-	read     int
-	compared []string // the first texts, as compare writes them
-	lines    [][]string
+	texts  Texts
+	calls  Calls
+	unread []string // not in calls yet
 }
 
 // Read returns a book of these texts that is read to its end: it may be used by many
-// goroutines, without Add. tools recognises the calls of the declared tools.
-func Read(texts []string, tools *parse.Set) *Book {
+// goroutines, without Add.
+func Read(texts []string, tools *Tools) *Book {
 	b := new(Book)
 	for _, text := range texts {
 		b.Add(text)
 	}
 	b.readCalls(tools)
-	b.compare()
-	for _, text := range b.texts {
-		b.lines = append(b.lines, lines(text))
-	}
+	b.texts.readAll()
 	return b
 }
 
 // Add adds a foreign text.
 func (b *Book) Add(text string) {
-	if strings.TrimSpace(text) != "" {
-		b.texts = append(b.texts, text)
+	b.texts.Add(text, 0)
+	b.unread = append(b.unread, text)
+}
+
+// Holds reports whether c is in one of the texts.
+func (b *Book) Holds(c Call, tools *Tools) bool {
+	b.readCalls(tools)
+	return b.calls.Holds(c, tools) || b.texts.Hold(c, 1)
+}
+
+func (b *Book) readCalls(tools *Tools) {
+	if len(b.unread) > 0 {
+		b.calls.Read(b.unread, tools, nil)
+		b.unread = nil
 	}
 }
 
-// Holds reports whether c is in one of the texts. tools recognises the calls of
-// the declared tools.
-func (b *Book) Holds(c Call, tools *parse.Set) bool {
-	if b.readCalls(tools); len(b.keys) > 0 && b.keys[c.copied()] {
-		return true
+// Texts are foreign texts, in which the text of a call is looked for. The zero value is
+// empty and ready. It is used by one goroutine.
+type Texts struct{ all []heldText }
+
+type heldText struct {
+	text     string
+	at       int // the place of its message
+	compared string
+	lines    []string
+	isRead   bool // compared and lines are set
+}
+
+// Add adds a foreign text of the message at a place of the conversation.
+func (t *Texts) Add(text string, at int) {
+	if strings.TrimSpace(text) != "" {
+		t.all = append(t.all, heldText{text: text, at: at})
 	}
-	if code := scriptOf(c); code != "" {
-		b.compare()
-		if slices.ContainsFunc(b.compared, func(t string) bool { return strings.Contains(t, code) }) {
+}
+
+// Hold reports whether a text of a message in front of end holds what the model wrote for
+// c, or the code of a script.
+func (t *Texts) Hold(c Call, end int) bool {
+	code, text, name := scriptOf(c), withoutEnd(compare(c.Text)), fold(c.Tool)
+	call := linesOf(c)
+	if code == "" && text == "" {
+		return false
+	}
+	for i := range t.all {
+		f := &t.all[i]
+		if f.at >= end {
+			continue
+		}
+		f.read()
+		if code != "" && strings.Contains(f.compared, code) || text != "" && holdsText(f.compared, text, name) || call != nil && holdsLines(f.lines, call) {
 			return true
 		}
 	}
-	if c.Text == "" {
-		return false
-	}
-	text, name := withoutEnd(compare(c.Text)), fold(c.Tool)
-	if text == "" {
-		return false
-	}
-	b.compare()
-	return slices.ContainsFunc(b.compared, func(t string) bool { return holdsText(t, text, name) }) || b.holdsLines(c)
+	return false
 }
 
-// holdsLines reports whether a text holds the call line by line.
-func (b *Book) holdsLines(c Call) bool {
+func (t *Texts) readAll() {
+	for i := range t.all {
+		t.all[i].read()
+	}
+}
+
+func (f *heldText) read() {
+	if !f.isRead {
+		f.compared, f.lines, f.isRead = compare(f.text), lines(f.text), true
+	}
+}
+
+// linesOf returns the lines of a call, as they are compared; nil: it has only one.
+func linesOf(c Call) []string {
 	call := lines(c.Text)
 	for len(call) > 0 && withoutEnd("x"+call[len(call)-1]) == "x" { // a text need not hold the end
 		call = call[:len(call)-1]
 	}
 	if len(call) < 2 || !strings.Contains(fold(strings.Join(call, "")), fold(c.Tool)) {
-		return false
+		return nil
 	}
-	for _, text := range b.texts[len(b.lines):] {
-		b.lines = append(b.lines, lines(text))
-	}
-	return slices.ContainsFunc(b.lines, func(t []string) bool { return holdsLines(t, call) })
+	return call
 }
 
 // scriptOf returns the code of a call of run_script as it is compared; empty: the call is
@@ -210,33 +212,6 @@ func scriptOf(c Call) string {
 		return ""
 	}
 	return compare(args.Code)
-}
-
-// readCalls reads the calls in the texts that were added since the last time.
-func (b *Book) readCalls(tools *parse.Set) {
-	for ; b.read < len(b.texts); b.read++ {
-		for _, variant := range plain(b.texts[b.read]) {
-			for _, c := range tools.Mentions(variant) {
-				if b.keys == nil {
-					b.keys = map[string]bool{}
-				}
-				b.keys[Call{Tool: c.Name, Args: c.Args}.copied()] = true
-				if c.Name != tool.CallTool {
-					continue
-				}
-				if inner, ok := (tool.Call{Args: c.Args}).Target(); ok { // the call that it asks for
-					b.keys[Call{Tool: inner.Tool, Args: inner.Args}.copied()] = true
-				}
-			}
-		}
-	}
-}
-
-// compare writes the texts that were added since the last time for the comparison.
-func (b *Book) compare() {
-	for _, text := range b.texts[len(b.compared):] {
-		b.compared = append(b.compared, compare(text))
-	}
 }
 
 const (

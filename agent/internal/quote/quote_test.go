@@ -11,11 +11,15 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-func tools() *parse.Set {
-	return parse.NewSet(parse.Options{Tools: []tool.Spec{
+func tools() *quote.Tools {
+	return toolsOf([]tool.Spec{
 		{Name: "write_file", Params: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}}}`)},
 		{Name: "list", Params: json.RawMessage(`{"type":"object","properties":{}}`)},
-	}})
+	})
+}
+
+func toolsOf(specs []tool.Spec) *quote.Tools {
+	return quote.NewTools(specs, parse.NewSet(parse.Options{Tools: specs}))
 }
 
 func holds(foreign, raw, args string) bool {

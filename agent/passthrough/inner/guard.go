@@ -85,7 +85,7 @@ func (g *Guard) Read(text string) { g.book.Add(text) }
 func (g *Guard) Refuses(c passthrough.Call) string {
 	g.readRequest()
 	q := quote.Call{Tool: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)}
-	tools := g.kit.Recogniser()
+	tools := g.kit.Quotes()
 	if g.asked[q.Key()] || g.typed.Holds(q, tools) || !g.book.Holds(q, tools) {
 		return ""
 	}

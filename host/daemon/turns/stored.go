@@ -157,7 +157,7 @@ func (t *turn) conversation() store.Conversation {
 // call log, and the fingerprints of the conversation.
 func (t *turn) store(ctx context.Context, out agent.Turn, had int, failed error) error {
 	from := min(out.From, had, len(t.stored))
-	if q := from; q == had && len(t.stored) > had && out.Messages[q].Role == agent.RoleUser && out.Messages[q].Remarks == nil {
+	if q := from; q == had && len(t.stored) > had && out.Messages[q].Role == agent.RoleUser && out.Messages[q].Remarks == nil && out.Messages[q].Held == nil {
 		from++ // the store has the question already
 	}
 	change := store.Turn{Last: lastRow(t.stored).Seq, Trace: t.traced(), Messages: t.rows(out.Messages[from:]), Calls: t.calls.Rows, Fingerprints: t.marks(out), Usage: t.sums(out), Run: t.run.run(failed)}

@@ -75,6 +75,65 @@ func (t *Set) AreNamed(text string) bool {
 	return false
 }
 
+// MayCall reports whether text holds the name of a declared tool, in any spelling, where a call
+// may have it: it is no part of a longer word, and no word of a sentence. The time is linear in
+// the text.
+func (t *Set) MayCall(text string) bool {
+	if t.AnyName {
+		return true
+	}
+	folded := lex.Fold(text)
+	for i := range len(folded) {
+		rest := folded[i:]
+		if t.pairs[pair(rest)/64]&(1<<(pair(rest)%64)) == 0 || i > 0 && isWord(folded[i-1]) {
+			continue
+		}
+		if rest, ok := t.afterName(rest); ok && (i > 0 && strings.IndexByte("=_", folded[i-1]) >= 0 || isPlace(strings.TrimRight(folded[:i], " \t\r"), rest)) {
+			return true
+		}
+	}
+	return false
+}
+
+// afterName returns what follows a name at the start of a folded text, if no word goes on there,
+// but for the name itself: some models write it twice.
+func (t *Set) afterName(text string) (rest string, ok bool) {
+	i, found := slices.BinarySearch(t.shortest, text)
+	if !found {
+		if i--; i < 0 || !strings.HasPrefix(text, t.shortest[i]) {
+			return "", false
+		}
+	}
+	k, _ := slices.BinarySearch(t.sorted, t.shortest[i])
+	for ; k < len(t.sorted) && strings.HasPrefix(t.sorted[k], t.shortest[i]); k++ {
+		if after, found := strings.CutPrefix(text, t.sorted[k]); found {
+			for strings.HasPrefix(after, t.sorted[k]) {
+				after = after[len(t.sorted[k]):]
+			}
+			if after == "" || !isWord(after[0]) {
+				rest, ok = after, true
+			}
+		}
+	}
+	return rest, ok
+}
+
+// isPlace reports whether a name may be that of a call between these folded texts.
+func isPlace(before, rest string) bool {
+	after := strings.TrimLeft(rest, " \t\r")
+	if after == "" || strings.HasPrefix(after, "_call(") || strings.HasSuffix(strings.TrimRight(before, "* "), ":") {
+		return true
+	}
+	letter := func(c byte) bool { return 'a' <= c && c <= 'z' }
+	if before != "" && letter(before[len(before)-1]) { // a word of a sentence, or a log's
+		return after[0] == '\n' || after[0] == '{' || rest[0] == '('
+	}
+	return !letter(after[0]) && rest[0] != '_'
+}
+
+// isWord reports whether a folded byte is a letter or digit of ASCII.
+func isWord(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+
 // startsWithName reports whether a folded text starts with one of the shortest names. No
 // shortest name starts with another, so that only the last of those before text can fit.
 func (t *Set) startsWithName(text string) bool {
