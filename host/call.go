@@ -211,6 +211,9 @@ func (s *Session) run(ctx context.Context, t *snapshot.Tool, c tool.Call, input 
 	}
 	stats = tool.Stats{Instance: o.Instance, Memory: o.Memory, RawBytes: a.RawSize}
 	a.Refused, a.Note = s.noteRefused(t, sent.Refused())
+	if o.Asked {
+		a.Note = strings.TrimSpace(a.Note + " " + msg.In(s.locale, tool.Textf("[weir passes on nothing that a server asks of a person or a model (elicitation, sampling, roots), whatever the client supports: do without this tool.]")))
+	}
 	if a.Cut {
 		a = s.markCut(a)
 	}

@@ -110,7 +110,7 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 
 // serversTime bounds how long the first answer to a client waits for MCP servers: a
 // client would give up, and it is notified of tools that come later.
-const serversTime = 10 * time.Second
+const serversTime = 3 * time.Second
 
 // host serves in this process, where other commands find it, until leave is closed.
 func (c *cli) host(ctx context.Context, a *app.App, leave <-chan struct{}) (*mcpbridge.Peer, error) {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -303,6 +304,47 @@ func TestToolOfAServerThatIsDown(t *testing.T) {
 			want := name + " cannot be called: the MCP server crash-y is not ready: it is down: the program ended with code 3; its last lines: no key"
 			if !r.IsError || !strings.Contains(textOf(r), want) {
 				b.Errorf("%s", textOf(r))
+			}
+		}
+	})
+}
+
+// Where a tool of another server fails because the server asks its client for something,
+// weir says that it is weir that does not pass it on.
+func TestQuestionsOfServersAreNotPassedOn(t *testing.T) {
+	m := mcp.NewServer(&mcp.Implementation{Name: "asks", Version: "1"}, nil)
+	type none struct{}
+	add := func(name string, f func(*mcp.CallToolRequest) error) {
+		mcp.AddTool(m, &mcp.Tool{Name: name}, func(_ context.Context, r *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, f(r)
+		})
+	}
+	add("elicit", func(r *mcp.CallToolRequest) error {
+		_, err := r.Session.Elicit(t.Context(), &mcp.ElicitParams{Message: "which?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		return err
+	})
+	add("roots", func(r *mcp.CallToolRequest) error {
+		_, err := r.Session.ListRoots(t.Context(), nil)
+		return err
+	})
+	add("typescript", func(*mcp.CallToolRequest) error { return errors.New("Client does not support form elicitation.") })
+	add("fails", func(*mcp.CallToolRequest) error { return errors.New("no such city") })
+	add("works", func(r *mcp.CallToolRequest) error { return nil })
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	b := newBench(t, func(c *host.Config, _ *Config) {
+		c.Servers = []plugin.Server{{Name: "asks", URL: web.URL}}
+		c.Approvals = approval.Policy{Default: approval.Allow}
+	})
+	if err := b.host.WaitServers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Refresh()
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		for name, said := range map[string]bool{"elicit": true, "roots": true, "typescript": true, "fails": false, "works": false} {
+			r := b.call(s, "asks__"+name, `{}`)
+			if got := textOf(r); strings.Contains(got, "weir passes on nothing that a server asks") != said || r.IsError != (name != "works") {
+				b.Errorf("%s: %s", name, got)
 			}
 		}
 	})

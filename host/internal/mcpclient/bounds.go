@@ -82,6 +82,7 @@ func tooMuch(message string, err error) error {
 // concurrent use.
 type answerBody struct {
 	io.ReadCloser
+	unasked *unasked
 	message io.Reader // nil before the first Read
 }
 
@@ -91,6 +92,9 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		whole, err := io.ReadAll(b.ReadCloser)
 		if err != nil {
 			return 0, err
+		}
+		if b.unasked != nil {
+			b.unasked.tasks.note(whole)
 		}
 		b.message = bytes.NewReader(bounded(whole))
 	}

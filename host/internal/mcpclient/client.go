@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -95,6 +96,7 @@ type Server struct {
 
 	progress reports
 	unasked  *unasked
+	asked    atomic.Int64 // requests of the server that were refused
 	web      *http.Transport
 	mask     *strings.Replacer
 	process  *process // of the last connection, used only by maintain; nil: none

@@ -44,6 +44,8 @@ func serve(how string) int {
 		end := make(chan os.Signal, 1) // reads nothing and says nothing; without a channel that may get something, Go calls it a deadlock
 		signal.Notify(end, os.Interrupt)
 		<-end
+	case "tasks":
+		return taskLister()
 	case "owner":
 		return owner()
 	case "fickle", "same", "fleeting", "values", "deep", "endless", "invalid", "progress":

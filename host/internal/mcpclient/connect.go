@@ -69,6 +69,7 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 		},
 		ProgressNotificationHandler: s.progress.handle,
 	})
+	client.AddReceivingMiddleware(s.refuse)
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
 	defer cancel()
 	ctx = withAnswer(ctx)
@@ -79,7 +80,7 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 	if session, err = client.Connect(ctx, transport, nil); err != nil {
 		return nil, nil, s.explain(ctx, err)
 	}
-	tools, notes, err := list(ctx, session)
+	tools, notes, err := s.list(ctx, session)
 	if err != nil {
 		_ = session.Close()
 		return nil, nil, s.explain(ctx, err)
@@ -128,7 +129,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 		case <-due:
 			due, rested = nil, time.After(relistPause)
 			ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
-			tools, notes, err := list(ctx, session)
+			tools, notes, err := s.list(ctx, session)
 			cancel()
 			if err != nil && s.process != nil && broken(err) {
 				continue // the session ends, and says why

@@ -21,7 +21,7 @@ const sizeKey = "anthropic/maxResultSizeChars"
 
 // list reads all pages of a server's tools. It omits unusable tools, with a note
 // for each.
-func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []tool.Text, err error) {
+func (s *Server) list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []tool.Text, err error) {
 	left := 0
 	leave := func(format string, args ...any) {
 		if left++; left <= maxNotes {
@@ -34,6 +34,7 @@ func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes 
 		}
 	}()
 	seen := map[string]bool{}
+	s.unasked.tasks.clear()
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, nil, err
@@ -45,6 +46,9 @@ func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes 
 		switch {
 		case err != nil || len(schema) > maxSchema:
 			leave("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema)
+			continue
+		case s.unasked.tasks.has(t.Name):
+			leave("%q runs only as a task, which weir does not ask for", short(t.Name, 100))
 			continue
 		case t.Name == "" || seen[t.Name]:
 			leave("the name %q is listed twice or is empty", short(t.Name, 100))

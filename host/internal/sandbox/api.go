@@ -128,6 +128,7 @@ type Output struct {
 	Memory   tool.Bytes    // the guest's linear memory at its end
 	Instance time.Duration // time until the instance was ready
 	Relist   bool          // the guest reports that its list of tools has changed
+	Asked    bool          // it failed because its server asks what is not passed on
 	NoSlot   bool          // nothing ran: the call ended before it had a Slot
 }
 

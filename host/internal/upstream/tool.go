@@ -54,8 +54,7 @@ func (t Tool) Weight() tool.Bytes { return 0 }
 // Close does nothing: the connection is the Set's.
 func (t Tool) Close(context.Context) error { return nil }
 
-// Call runs the tool on the server and returns its MCP result.
-func (t Tool) Call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
+func (t Tool) call(ctx context.Context, inv sandbox.Invocation) (sandbox.Output, *tool.Error) {
 	if !inv.Slot.Acquire(ctx, nil) {
 		return sandbox.Output{NoSlot: true}, cancelled(inv.Export)
 	}
