@@ -30,6 +30,14 @@ type Folder struct {
 	Own   bool // everything in it belongs to this user, so that no capability is needed
 }
 
+// Walls are what [Seal] does on this system beside giving up capabilities.
+type Walls struct {
+	Calls    bool // there is a list of system calls
+	Landlock int  // the version of Landlock; 0: there is none
+	Root     bool // the parent is root
+	Nobody   bool // so a child without folders becomes another user
+}
+
 // writes reports whether one of the folders may be changed.
 func (s Set) writes() bool {
 	for _, f := range s.Folders {

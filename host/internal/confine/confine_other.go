@@ -12,6 +12,9 @@ func Harden(...int) error { return errSystem }
 // Hide does nothing: this system has no such wall.
 func Hide() error { return nil }
 
+// Offered returns no walls: this system has none.
+func Offered() Walls { return Walls{} }
+
 // Seal returns an error: this system has no workers.
 func Seal(Set) error { return errSystem }
 

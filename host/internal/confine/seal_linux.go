@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -64,8 +65,39 @@ func Landlock() int {
 	return v
 }
 
+// Offered returns the walls that this system has.
+func Offered() (w Walls) {
+	w.Root = os.Geteuid() == 0
+	if raced {
+		return w
+	}
+	has, err := permitted()
+	w.Calls, w.Landlock = filters(), Landlock()
+	w.Nobody = w.Root && err == nil && has&switching == switching && mapped(nobody)
+	return w
+}
+
+// mapped reports whether the user namespace of this process has a user.
+func mapped(id uint64) bool {
+	table, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(table)) {
+		var first, outside, n uint64
+		if _, err := fmt.Sscan(line, &first, &outside, &n); err == nil && first <= id && id-first < n {
+			return true
+		}
+	}
+	return false
+}
+
 // nobody is the user and the group of a child that needs no files, where its parent is root.
 const nobody = 65534
+
+// switching are the capabilities to become another user. Without the last one the parent
+// could not kill a child of another user.
+const switching = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
 
 // disown gives up the user, if that is root and the child has no folders, and every
 // capability that the folders do not need.
@@ -74,8 +106,6 @@ func disown(s Set) error {
 	if err != nil {
 		return err
 	}
-	// Without the last one its parent could not kill a child of another user.
-	const switching = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
 	if os.Geteuid() == 0 && len(s.Folders) == 0 && has&switching == switching {
 		if err := become(nobody); err != nil {
 			return err
@@ -150,8 +180,7 @@ func keep(caps uint64) error {
 }
 
 // childCaps are the capabilities that a child of root may use before it is sealed.
-const childCaps = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
-	1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
+const childCaps = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER | switching
 
 // limitChildren takes from what this thread starts all capabilities but childCaps. Only a
 // privileged thread can, and only its children have any.

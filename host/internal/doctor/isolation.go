@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -42,6 +43,33 @@ func (e *exam) isolation(ctx context.Context) {
 		return
 	}
 	e.add(area, OK, "", "a plugin runs %s", how)
+	if runtime.GOOS == "linux" && cfg.Sandbox.Workers.Isolation != host.Inline && len(cfg.WorkerCommand) > 0 {
+		e.walls(confine.Offered())
+	}
+}
+
+// walls says what is around a process in which a guest has left the engine.
+func (e *exam) walls(w confine.Walls) {
+	const area = "isolation"
+	if w.Calls {
+		e.add(area, OK, "", "that process is held to a list of system calls, and cannot reach the memory of weir")
+	} else {
+		e.add(area, Warn, "use a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64, and allow seccomp in the container", "no list of system calls can hold that process: a plugin that breaks out of the engine can do what this user may")
+	}
+	switch {
+	case w.Landlock == 0:
+		e.add(area, Warn, "use Linux 5.13 or newer with landlock in the kernel's list of lsm=, and allow its system calls in the container", "this kernel has no Landlock: a plugin with a folder that breaks out of the engine can open other files of this user")
+	default:
+		e.add(area, OK, "", "Landlock, version %d, leaves it the granted folders", w.Landlock)
+	}
+	switch {
+	case w.Nobody:
+		e.add(area, OK, "", "weir is root: a process without folders becomes user 65534, and all give up the capabilities that they do not need")
+	case w.Root:
+		e.add(area, Warn, "run weir as an ordinary user, or give it CAP_SETUID, CAP_SETGID and CAP_KILL", "weir is root and may not become another user: the processes of plugins stay root, without capabilities")
+	default:
+		e.add(area, OK, "", "it has no capabilities")
+	}
 }
 
 // probe opens a host with one plugin and calls it once.
