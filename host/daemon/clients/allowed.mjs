@@ -15,6 +15,7 @@ export const allowed = [
   { at: 'calls/*/result/content/0/text', if: error, sometimes: true, why: 'an error begins with its code' },
   { at: 'calls/*/error', of: ['notion'], if: gone, why: 'an error of the protocol is one that the model reads' },
   { at: 'calls/*/result', of: ['notion'], if: (direct, weir) => added(direct) && weir.isError, why: 'an error of the protocol is one that the model reads' },
+  { at: 'calls/*/received/0/progress', sometimes: true, if: (direct, weir) => weir, why: 'weir always asks for progress: a call that reports some has more time' },
 
   // What weir does not offer.
   { at: 'tools/get-roots-list', of: same, if: gone, why: 'weir has no roots' },
