@@ -52,6 +52,7 @@ var levels = map[string]int{
 	"host/internal/scriptproc":       5,
 	"host/script":                    10,
 	"host/script/journal":            3,
+	"host/internal/installkey":       3,
 	"host/script/offer":              11,
 	"host/script/named":              4,
 	"host/internal/wasmcheck":        1,

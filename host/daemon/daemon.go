@@ -121,7 +121,7 @@ func New(cfg Config) (*Daemon, error) {
 	d.admission = turns.NewAdmission(func() chan struct{} { return d.current.State().Slots })
 	d.runs, err = scripts.New(context.Background(), scripts.Config{
 		Host: cfg.Host, Store: d.store, Current: d.current, Admission: d.admission, Metrics: d.metrics, Calls: d.calls,
-		Runner: cfg.Scripts, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
+		Runner: cfg.Scripts, Token: cfg.Token, Log: d.log, Now: clock, Conversation: func(p string) string { return CallConversation + p },
 	})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/scriptproc"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -79,7 +80,18 @@ func boot(t testing.TB, dir string, end int, o Options) *process {
 	runner := New(engine, nothing{}, o)
 	p.Runs = NewRuns(func(context.Context) (*Runner, error) { return runner, nil }, j, p, nil)
 	p.at = p.point
+	p.sealedFor(t, "token")
 	return p
+}
+
+// sealedFor seals states with the key for a token of the operator.
+func (p *process) sealedFor(t testing.TB, token string) {
+	t.Helper()
+	key, err := installkey.Open(t.Context(), p.db, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.SealWith(key)
 }
 
 // point is a place at which the process can end.

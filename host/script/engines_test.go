@@ -164,6 +164,93 @@ func TestChangedState(t *testing.T) {
 	p.close(t)
 }
 
+// TestForgedState: who can write the database puts no state of their own into a script, and
+// not that of another one.
+func TestForgedState(t *testing.T) {
+	dir := t.TempDir()
+	p := boot(t, dir, 0, Options{Patience: -1})
+	defer p.close(t)
+	ids := make([]string, 2)
+	for i := range ids {
+		id, err := p.Start(t.Context(), Script{Source: "await tools.ask({n: 1}); return 'end'", Scope: mine, CallID: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Waiting {
+			t.Fatal(s.State, err)
+		}
+		ids[i] = id
+	}
+	engine, err := crashEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm, _, err := engine.Start(t.Context(), scriptproc.Start{Source: "await tools.ask({n: 1}); return 'forged'", Setting: scriptvm.Setting{Tools: []string{"ask"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := vm.Snapshot(t.Context())
+	vm.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, change := range map[string]func() error{
+		ids[0]: func() error {
+			_, err := p.db.ExecContext(t.Context(), "UPDATE scripts SET snapshot = ? WHERE id = ?", forged, ids[0])
+			return err
+		},
+		ids[1]: func() error {
+			third, err := p.Start(t.Context(), Script{Source: "await tools.ask({n: 2}); return 'another'", Scope: mine, CallID: "c"})
+			if err == nil {
+				_, err = p.Wait(t.Context(), "me", third, 0)
+			}
+			if err == nil {
+				_, err = p.db.ExecContext(t.Context(), "UPDATE scripts SET snapshot = (SELECT snapshot FROM scripts WHERE id = ?) WHERE id = ?", third, ids[1])
+			}
+			return err
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Get(t.Context(), "me", id)
+		if err == nil {
+			err = p.Decide(t.Context(), "me", id, map[int]Verdict{s.Card[0].Number: {Allow: true, By: "me", Digest: s.Card[0].Digest}})
+		}
+		if err == nil {
+			s, err = p.Wait(t.Context(), "me", id, 0)
+		}
+		if err != nil || s.State != journal.Failed || s.Outcome.Result.Err == nil || len(happened(t, dir)) != 0 {
+			t.Errorf("%s %+v %v", s.State, s.Outcome, err)
+		}
+	}
+}
+
+// TestAnotherToken: a script that was stored under a token of the operator that was replaced
+// ends, with the reason.
+func TestAnotherToken(t *testing.T) {
+	dir := t.TempDir()
+	p := boot(t, dir, 0, Options{Patience: -1})
+	id, err := p.Start(t.Context(), Script{Source: "return 'end ' + await tools.ask({n: 1})", Scope: mine, CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Wait(t.Context(), "me", id, 0); err != nil || s.State != journal.Waiting {
+		t.Fatal(s.State, err)
+	}
+	p.close(t)
+	p = boot(t, dir, 0, Options{Patience: -1})
+	defer p.close(t)
+	p.sealedFor(t, "new")
+	if err := p.Recover(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Get(t.Context(), "me", id)
+	if err != nil || s.State != journal.Cancelled || !strings.Contains(s.Outcome.Result.Err.Msg, "another token") {
+		t.Errorf("%s %+v %v", s.State, s.Outcome, err)
+	}
+}
+
 // TestRunTime: a script runs for Options.Time in all, also over pauses, and the time in
 // which it waits for a person does not count.
 func TestRunTime(t *testing.T) {

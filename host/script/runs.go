@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/approval"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/scriptvm"
 	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/script/journal"
@@ -60,6 +61,7 @@ type Runs struct {
 	log     hclog.Logger
 	at      func(point string) error // for tests: fails where the process ends
 	others  Membership               // nil: no other process runs scripts
+	key     sealer
 
 	mu      sync.Mutex
 	active  map[string]*active
@@ -188,8 +190,9 @@ func (r *Runs) commit(point string, write func() error) error {
 }
 
 // Recover goes on with the scripts of earlier processes, except those that wait for a
-// person, and those that other processes run. Those of a backup end. Engines that no script needs are removed from the folder
-// engines, in which KeptEngines has kept them; empty: there is none.
+// person, and those that other processes run. Those of a backup end, and those that were
+// stored under another token of the operator. Engines that no script needs are removed from
+// the folder engines, in which KeptEngines has kept them; empty: there is none.
 func (r *Runs) Recover(ctx context.Context, engines string) error {
 	list, err := r.journal.Unfinished(ctx)
 	if err == nil && engines != "" {
@@ -200,7 +203,16 @@ func (r *Runs) Recover(ctx context.Context, engines string) error {
 			r.log.Warn("engines that no script needs cannot be removed", "error", err)
 		}
 	}
+	heads, failed := r.journal.Heads(ctx, installkey.NameBytes)
+	err = errors.Join(err, failed)
 	for _, s := range list {
+		if head, ok := heads[s.ID]; ok && s.Runtime != journal.Restored && r.key.isOthers(head) {
+			r.log.Warn("a script cannot go on, because the operator's token was changed", "id", s.ID)
+			if end := r.endStored(s, otherToken()); !r.over(end) {
+				err = errors.Join(err, end)
+			}
+			continue
+		}
 		if s.Runtime == journal.Restored {
 			end := r.endStored(s, tool.Errorf(tool.Cancelled, "see what it has done before you run it again", "the script was under way when the backup was made; no script goes on from a backup"))
 			if !r.over(end) {
@@ -300,7 +312,7 @@ func (r *Runs) run(ctx context.Context, a *active, principal, id string) (err er
 		return err
 	}
 	x := runner.newRun(script)
-	x.store = &storage{run: x, ctx: context.WithoutCancel(ctx), id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, wait: runner.options.Patience, at: r.at, saved: -1}
+	x.store = &storage{run: x, ctx: context.WithoutCancel(ctx), id: id, journal: r.journal, stop: r.stop, nudge: a.nudge, key: r.key, wait: runner.options.Patience, at: r.at, saved: -1}
 	defer x.close()
 	caller, err := r.caller(id, script, x.store)
 	if err != nil {
@@ -572,7 +584,9 @@ func errorOf(err error) *tool.Error {
 	switch {
 	case errors.Is(err, errGone):
 		return tool.Errorf(tool.Failed, "run it again", "the script cannot go on: the engine that it was started with is there no more")
-	case errors.Is(err, scriptvm.ErrSnapshot):
+	case errors.Is(err, installkey.ErrOther):
+		return otherToken()
+	case errors.Is(err, scriptvm.ErrSnapshot), errors.Is(err, installkey.ErrChanged):
 		return tool.Errorf(tool.Failed, "run it again", "the script cannot go on: its stored state is damaged or was changed")
 	}
 	return nil

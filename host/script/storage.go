@@ -27,7 +27,8 @@ type storage struct {
 	journal *journal.Journal
 	stop    <-chan struct{} // closed when weir stops
 	nudge   chan struct{}   // receives when a person has decided
-	wait    time.Duration   // patience
+	key     sealer
+	wait    time.Duration // patience
 	repeats func(name string) Repeat
 	at      func(point string) error     // for tests: fails where the process ends
 	told    func(Outcome, time.Duration) // Caller.Ended
@@ -160,6 +161,7 @@ func (s *storage) save(ctx context.Context, state journal.State, begun int) (err
 			return err
 		}
 		out.Runtime = scriptvm.RuntimeOf(out.Snapshot)
+		out.Snapshot = s.key.seal(s.id, out.Snapshot)
 		if err := x.engines.Keep(x.vm.Engine()); err != nil {
 			return err
 		}
@@ -282,7 +284,11 @@ func (x *run) wake(ctx context.Context, s journal.Script) error {
 	if err != nil {
 		return err
 	}
-	if x.vm, err = engine.Resume(s.Snapshot, x.Scope.Principal, x.store.stopping()); err != nil {
+	state, err := x.store.key.unseal(s.ID, s.Snapshot)
+	if err != nil {
+		return err
+	}
+	if x.vm, err = engine.Resume(state, x.Scope.Principal, x.store.stopping()); err != nil {
 		return err
 	}
 	return x.store.at("after resume")

@@ -46,8 +46,11 @@ type Config struct {
 	// Runner returns what runs scripts. It opens the engine at the first use. Nil: no
 	// scripts are run.
 	Runner func(context.Context) (*script.Runner, error)
-	Log    hclog.Logger
-	Now    func() time.Time
+	// Token is the operator's: stored states are sealed by a key that it opens. Empty: they
+	// are not sealed.
+	Token string
+	Log   hclog.Logger
+	Now   func() time.Time
 	// Conversation returns the id of the conversation that keeps the results of a
 	// principal's calls without a model.
 	Conversation func(principal string) string
@@ -67,6 +70,14 @@ func New(ctx context.Context, c Config) (*Scripts, error) {
 	}
 	s := &Scripts{Config: c}
 	s.Runs = script.NewRuns(s.runner, j, callers{s}, c.Log)
+	if c.Token == "" {
+		return s, nil
+	}
+	key, err := c.Store.Key(ctx, c.Token)
+	if err != nil {
+		return nil, err
+	}
+	s.SealWith(key)
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhost/weir/host/archive"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/signal"
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -111,6 +112,11 @@ func Open(ctx context.Context, results archive.Store) (*Store, error) {
 
 // Ping returns an error if the database does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+
+// Key returns the key of the installation, which is in the same file, for the operator's token.
+func (s *Store) Key(ctx context.Context, token string) (*installkey.Key, error) {
+	return installkey.Open(ctx, s.db, token)
+}
 
 // Scripts returns the tables of scripts, which are in the same file. A nil now means
 // time.Now.

@@ -23,6 +23,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -238,7 +239,7 @@ func both(ctx context.Context, a, b sqlite.Options, do func(a, b *sqlite.DB) err
 
 // tables are those of every owner.
 func tables() []sqlite.Schema {
-	return []sqlite.Schema{archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema(), sharedlock.Schema()}
+	return []sqlite.Schema{archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema(), sharedlock.Schema(), installkey.Schema()}
 }
 
 func unwritable(hint, file string, err error) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/sqlite"
@@ -117,7 +118,7 @@ func (e *exam) archive(ctx context.Context) {
 	const area = "archive"
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	others := []sqlite.Schema{store.Schema(), journal.Schema(), toolmeta.Schema(), sharedlock.Schema()}
+	others := []sqlite.Schema{store.Schema(), journal.Schema(), toolmeta.Schema(), sharedlock.Schema(), installkey.Schema()}
 	where, examine, remedy := e.Paths.Archive, func() (archive.Info, error) { return archive.Examine(ctx, e.Paths.Archive, others...) }, "move the file away, or restore a copy of it"
 	if url := e.settings.Store.Database(); url != "" {
 		where = e.settings.Redacted().Store.Database()

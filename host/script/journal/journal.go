@@ -321,6 +321,21 @@ func (j *Journal) Unfinished(ctx context.Context) ([]Script, error) {
 	return j.list(ctx, "WHERE state IN ('running', 'waiting') ORDER BY created_at, id")
 }
 
+// Heads returns the first bytes of the stored snapshots of all scripts that have not ended, by
+// the ids of the scripts.
+func (j *Journal) Heads(ctx context.Context, bytes int) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	const query = "SELECT id, substr(snapshot, 1, ?) FROM scripts WHERE state IN ('running', 'waiting') AND snapshot IS NOT NULL"
+	err := j.db.Each(ctx, query, []any{bytes}, func(row sqlite.Row) error {
+		var id string
+		var head []byte
+		err := row.Scan(&id, &head)
+		out[id] = head
+		return err
+	})
+	return out, sqlite.Wrap(ctx, "reading the scripts", err)
+}
+
 // Get returns a script of a principal, with its snapshot and what it waits for, by number.
 func (j *Journal) Get(ctx context.Context, principal, id string) (Script, []Want, error) {
 	var snapshot []byte
