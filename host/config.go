@@ -71,12 +71,14 @@ type Config struct {
 // A ToolConfig holds the operator's settings for one tool.
 type ToolConfig struct {
 	// Limits replace the limits that the tool declares, field by field. A zero field
-	// keeps the declared one; a negative number is an error.
+	// keeps that of a table of less weight, else the declared one; a negative number is
+	// an error.
 	Limits tool.Limits
 	// Config holds the settings that the plugin's manifest lists.
 	Config map[string]any
-	// Disabled removes the tool.
-	Disabled bool
+	// Disabled says whether the tool is removed. nil: as a table of less weight says, else
+	// it is not.
+	Disabled *bool
 	// PerMinute is the most calls per minute, 0: no limit, and CacheTTL how long an
 	// answer to the same arguments is reused, 0: never. nil: as the tool declares.
 	PerMinute *int
@@ -84,7 +86,8 @@ type ToolConfig struct {
 	// SummariseOver replaces Settings.SummariseOver for the tool. 0: it holds.
 	SummariseOver int
 	// Parallel bounds the tool's guests that run at the same time, within the Host's
-	// bound. 0: as the tool declares; negative: its plugin's share.
+	// bound, or its calls of another server, within the server's. 0: as the tool declares;
+	// negative: its plugin's share.
 	Parallel int
 }
 

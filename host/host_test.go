@@ -141,7 +141,7 @@ func try(t testing.TB, s *Session, name, args string) tool.Result {
 func TestPluginsAndTools(t *testing.T) {
 	dir := drop(t, "probe", "notes")
 	h := open(t, dir, func(c *Config) {
-		c.Tools = map[string]ToolConfig{"crash": {Disabled: true}}
+		c.Tools = map[string]ToolConfig{"crash": {Disabled: new(true)}}
 	})
 	var got []string
 	for _, p := range h.Plugins() {

@@ -65,6 +65,5 @@ func (s *Session) keep(ctx context.Context, t *snapshot.Tool, c tool.Call, whole
 
 // newTool returns a tool that no plugin has, with the limits that apply.
 func (h *Host) newTool(spec tool.Spec) *snapshot.Tool {
-	set := h.settings.Load()
-	return snapshot.NewTool(set.limits, spec, "", set.Tools[spec.Name].Limits, 0)
+	return snapshot.NewTool(h.settings.Load().limits, spec, "", h.limitsOf(spec.Name), 0)
 }

@@ -23,7 +23,8 @@ func (h *Host) newCatalog() *catalog.Catalog {
 		Options: h.scanOptions,
 		Limits: func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo {
 			set := h.settings.Load()
-			return set.limits.Effective(spec, pl.Manifest.Name, set.Tools[spec.Name].Limits, sandbox.DefaultMemoryOf(pl.IsGo))
+			own, _ := set.of(spec.Name, "")
+			return set.limits.Effective(spec, pl.Manifest.Name, own.Limits, sandbox.DefaultMemoryOf(pl.IsGo))
 		},
 		Now: h.cfg.Now, Log: h.log,
 	})

@@ -307,7 +307,7 @@ func TestNamesOfServerTools(t *testing.T) {
 	url := named(t, "getIssue", "list-All", "listall", "Drop", "drop", "a.b", "a_b", "set-Off")
 	h := served(t, func(c *Config) {
 		c.Tools = map[string]ToolConfig{
-			"s__getissue": {Limits: tool.Limits{MaxChars: 777}}, "s__drop": {Limits: tool.Limits{MaxChars: 888}}, "s__SET_OFF": {Disabled: true},
+			"s__getissue": {Limits: tool.Limits{MaxChars: 777}}, "s__drop": {Limits: tool.Limits{MaxChars: 888}}, "s__SET_OFF": {Disabled: new(true)},
 		}
 		c.Approvals = approval.Policy{Default: approval.Deny, Rules: []approval.Rule{
 			{Tool: "s__getissue", Action: approval.Allow},

@@ -18,7 +18,6 @@ import (
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
-	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -40,7 +39,9 @@ type Settings struct {
 	// CeilingChars caps every limit, in characters. load_tool_history is exempt. 0:
 	// tool.DefaultCeiling; negative is an error.
 	CeilingChars int
-	// Tools holds the operator's settings by the name of the tool.
+	// Tools holds the operator's settings by the name of the tool, or by a pattern of names,
+	// in the syntax of path.Match. Of each setting the name's own table counts, then the
+	// pattern with the most letters beside the wildcards, then by the alphabet.
 	Tools map[string]ToolConfig
 	// Grants holds the permissions of each plugin, by its name. A plugin gets what
 	// it both asks for and is granted.
@@ -124,8 +125,9 @@ const (
 // activeSettings are Settings in compiled form. They never change; Apply replaces them.
 type activeSettings struct {
 	Settings
-	rules  *approval.Rules
-	limits *bounds.Layers
+	rules    *approval.Rules
+	limits   *bounds.Layers
+	patterns []string // the names of Tools that are patterns, those of more letters first
 }
 
 // Check reports the first setting that is invalid.
@@ -147,10 +149,9 @@ func (s Settings) compile() (*activeSettings, error) {
 	if err := bounds.Check(s.Defaults); err != nil {
 		return nil, msg.Errorf("the default limits: %w", err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
-		if err := bounds.Check(s.Tools[name].Limits); err != nil {
-			return nil, msg.Errorf("the limits of the tool %s: %w", name, err)
-		}
+	patterns, err := checkTools(s.Tools)
+	if err != nil {
+		return nil, err
 	}
 	for _, server := range s.Servers {
 		if server.Timeout < 0 {
@@ -174,7 +175,7 @@ func (s Settings) compile() (*activeSettings, error) {
 	if s.SummariseOver <= 0 {
 		s.SummariseOver = DefaultSummariseOver
 	}
-	return &activeSettings{s, rules, s.compileLimits()}, nil
+	return &activeSettings{s, rules, s.compileLimits(), patterns}, nil
 }
 
 // compileLimits returns the limits that hold for all tools.
@@ -267,36 +268,9 @@ func (h *Host) snapshotConfig() snapshot.Config {
 		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(), Held: set.Held,
 		Settings: func(name, alone string) snapshot.Settings {
 			t, timed := set.of(name, alone)
-			return snapshot.Settings{Limits: t.Limits, Timed: timed, Config: t.Config, Disabled: t.Disabled, PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
+			return snapshot.Settings{Limits: t.Limits, Timed: timed, Config: t.Config, Disabled: t.disabled(), PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
 		},
 	}
-}
-
-// of returns the settings for a tool: those of its name, or else of alone, its old form if no
-// other tool has the same. It is disabled under whichever form of its name. timed is the table
-// of tools.toml that states Limits.Timeout; empty: none does.
-func (s *activeSettings) of(name, alone string) (t ToolConfig, timed string) {
-	table := name
-	t, ok := s.Tools[name]
-	if !ok && alone != "" {
-		table = alone
-		t = s.Tools[alone]
-	}
-	if t.Limits.Timeout != 0 {
-		timed = "[tools." + table + "]"
-	}
-	for other, o := range s.Tools {
-		if o.Disabled && !t.Disabled && toolname.Denied([]string{other}, name) {
-			t.Disabled = true
-		}
-	}
-	return t, timed
-}
-
-// limitsOf returns the operator's limits for a tool.
-func (h *Host) limitsOf(name string) tool.Limits {
-	t, _ := h.settings.Load().of(name, h.OldName(name))
-	return t.Limits
 }
 
 // OldName returns the old form of a tool's name, if no other tool has the same; else it is

@@ -24,7 +24,7 @@ func TestApply(t *testing.T) {
 	}
 	before := shown()
 	set := h.cfg.Settings
-	set.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 600}}, "crash": {Disabled: true}}
+	set.Tools = map[string]ToolConfig{"long": {Limits: tool.Limits{MaxChars: 600}}, "crash": {Disabled: new(true)}}
 	change, err := h.Apply(t.Context(), set)
 	if err != nil || !slices.Equal(change.Changed, []string{"probe"}) {
 		t.Fatalf("%+v, %v", change, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -51,6 +52,9 @@ func check(s *Settings, bad report) {
 	}
 	checkLines(s.Limits.MaxLines, bad, "limits")
 	for name, t := range s.Tools {
+		if _, err := path.Match(name, ""); err != nil {
+			bad(tool.Textf("%q is no pattern", name), tool.Textf("use * for any letters, or the tool's whole name"), "tools", name)
+		}
 		checkLines(t.MaxLines, bad, "tools", name)
 		if t.Rate != nil && t.Rate.PerMinute < 0 {
 			bad(tool.Textf("per_minute is %d", t.Rate.PerMinute), tool.Textf("write the most calls per minute; 0 means no limit"), "tools", name, "rate", "per_minute")

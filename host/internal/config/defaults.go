@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/resume"
 	"github.com/weirhost/weir/host/internal/config/value"
 	"github.com/weirhost/weir/host/internal/runner"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -161,7 +162,7 @@ func (s Settings) Redacted() Settings {
 		s.Grants[name] = g
 	}
 	for name, t := range s.Tools {
-		if strings.Contains(name, "__") {
+		if strings.Contains(name, "__") || toolname.IsPattern(name) {
 			t.Config = veiled(t.Config)
 			s.Tools[name] = t
 		}

@@ -150,7 +150,7 @@ type ToolSettings struct {
 	Archive  string         `toml:"archive" json:"archive,omitempty"`
 	Timeout  Duration       `toml:"timeout" json:"timeout,omitempty"`
 	Memory   tool.Bytes     `toml:"memory" json:"memory,omitempty"`
-	Disabled bool           `toml:"disabled" json:"disabled,omitempty"`
+	Disabled *bool          `toml:"disabled" json:"disabled,omitempty"`
 	Parallel int            `toml:"parallel" json:"parallel,omitempty"`
 	Rate     *RateSettings  `toml:"rate" json:"rate,omitempty"`
 	Cache    *Duration      `toml:"cache" json:"cache,omitempty"`

@@ -16,6 +16,16 @@ tools = ["s__getissue", "s__getIssue", "s__drop", "s__gone", "later__x", "load_t
 deny_tools = ["s__drop", "s__Drip", "s__DRAP"]
 [tools.s__getissue]
 max_chars = 500
+[tools."s__*"]
+max_chars = 500
+[tools."s__no*"]
+max_chars = 500
+[tools."nobody__*"]
+max_chars = 500
+[tools."later__*"]
+max_chars = 500
+[tools."l*"]
+max_chars = 500
 [mcpServers.s]
 command = "x"
 [mcpServers.later]
@@ -37,7 +47,7 @@ action = "allow"
 	}) {
 		got = append(got, f.Text().String())
 	}
-	want := []string{`[agent] tools names "s__drop"`, `[agent] tools names "s__gone"`, `[agent] deny_tools names "s__Drip"`, `[[approvals.rule]] 2 is for "s__GET*"`}
+	want := []string{`[agent] tools names "s__drop"`, `[agent] tools names "s__gone"`, `[agent] deny_tools names "s__Drip"`, `[tools."nobody__*"] fits no tool here`, `[tools."s__no*"] fits no tool here`, `[[approvals.rule]] 2 is for "s__GET*"`}
 	if len(got) != len(want) {
 		t.Fatalf("%q", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/approval"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/tomledit"
 	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -174,11 +175,17 @@ func (k known) rules() []Fault {
 	return out
 }
 
-// tables returns the tables with almost a known name. Others may be for a plugin that
-// comes later. The arguments of format are the table, the name and a question.
+// tables returns the tables with almost a known name, and the patterns that fit none. Others
+// may be for a plugin that comes later. The arguments of format are the table, the name and a question.
 func (k known) tables(table, format string, names, known []string) []Fault {
 	var out []Fault
 	for _, name := range names {
+		if table == "tools" && toolname.IsPattern(name) {
+			if !slices.ContainsFunc(known, func(t string) bool { return toolname.MatchDenied(name, t) }) && !k.ofServer(name) {
+				out = append(out, k.settings.positions.fault(tool.Textf("[tools.%s] fits no tool here", tomledit.Key(name)), tool.Textf("correct the name, or remove the table"), table, name))
+			}
+			continue
+		}
 		if near := text.Nearest(name, known); len(near) > 0 && !slices.ContainsFunc(known, func(t string) bool { return toolname.Denied([]string{name}, t) }) && !k.ofServer(name) {
 			text := tool.Text{Format: format, Args: []any{table, name, DidYouMean(near)}}
 			out = append(out, k.settings.positions.fault(text, tool.Textf("correct the name, or remove the table"), table, name))
@@ -187,12 +194,14 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 	return out
 }
 
-// ofServer reports whether another server may have a tool of that name that is not known:
-// one whose tools are known only when it has answered.
+// ofServer reports whether another server may have a tool of that name, or that a pattern fits,
+// that is not known: one whose tools are known only when it has answered.
 func (k known) ofServer(name string) bool {
-	place, _, ok := strings.Cut(toolname.Old(name), "__")
+	begins := toolname.Old(toolname.Literal(name))
 	for server := range k.settings.Servers {
-		if ok && toolname.Old(server) == place && !slices.Contains(k.answered, server) {
+		place := toolname.Old(server) + "__"
+		fits := strings.HasPrefix(begins, place) || toolname.IsPattern(name) && strings.HasPrefix(place, begins)
+		if fits && !slices.Contains(k.answered, server) {
 			return true
 		}
 	}

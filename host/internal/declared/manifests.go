@@ -14,6 +14,7 @@ import (
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -80,9 +81,27 @@ func CheckManifests(ctx context.Context, s config.Settings, version string) []co
 			for _, t := range m.Tools {
 				out = append(out, checkConfig(s, m, s.Tools[t.Spec.Name].Config, "tools", t.Spec.Name)...)
 			}
+			for name, set := range s.Tools {
+				fits := func(t registry.Tool) bool { return toolname.MatchAllowed(name, t.Spec.Name, "") }
+				if toolname.IsPattern(name) && slices.ContainsFunc(m.Tools, fits) {
+					out = append(out, checkConfig(s, m, has(m, set.Config), "tools", name)...)
+				}
+			}
 		})
 	}
 	slices.SortStableFunc(out, func(a, b config.Fault) int { return a.Line - b.Line })
+	return out
+}
+
+// has returns the settings that a manifest has: of a table for many tools the others are for
+// other plugins.
+func has(m registry.Manifest, values map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, one := range m.Settings {
+		if v, ok := values[one.Name]; ok {
+			out[one.Name] = v
+		}
+	}
 	return out
 }
 

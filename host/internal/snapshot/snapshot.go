@@ -131,7 +131,7 @@ func (s *Snapshot) Unknown(settings, grants iter.Seq[string]) []string {
 		tools = append(append(tools, one.Info.Tools...), one.Info.Disabled...)
 	}
 	for name := range settings {
-		if !slices.ContainsFunc(tools, func(t string) bool { return toolname.Denied([]string{name}, t) }) {
+		if !slices.ContainsFunc(tools, func(t string) bool { return toolname.MatchDenied(name, t) }) {
 			out = append(out, "tools."+name)
 		}
 	}

@@ -86,6 +86,29 @@ func MatchAllowed(pattern, name, alone string) bool {
 	return match(pattern, name) || alone != "" && match(pattern, alone)
 }
 
+// wildcards are what makes a name a pattern, in the syntax of path.Match.
+const wildcards = `*?[\`
+
+// IsPattern reports whether a name is a pattern of names.
+func IsPattern(name string) bool { return strings.ContainsAny(name, wildcards) }
+
+// Letters returns how many letters of a pattern are no wildcards.
+func Letters(pattern string) int {
+	n := len(pattern)
+	for _, c := range wildcards {
+		n -= strings.Count(pattern, string(c))
+	}
+	return n
+}
+
+// Literal returns the beginning of a pattern before its first wildcard.
+func Literal(pattern string) string {
+	if i := strings.IndexAny(pattern, wildcards); i >= 0 {
+		return pattern[:i]
+	}
+	return pattern
+}
+
 func match(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
