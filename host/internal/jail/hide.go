@@ -91,6 +91,7 @@ func (v *veil) secret(place []string) bool {
 // second name of the file may lie below root.
 func wards(root string, paths []string) []ward {
 	var ws []ward
+	known := make(map[string]string)
 	for _, path := range paths {
 		if bare(path) {
 			continue
@@ -99,7 +100,7 @@ func wards(root string, paths []string) []ward {
 		if err != nil {
 			continue
 		}
-		rel, err := filepath.Rel(root, settled(abs))
+		rel, err := filepath.Rel(root, settledIn(known, abs))
 		if err != nil { // another volume, on which no second name can lie
 			continue
 		}
@@ -117,6 +118,18 @@ func wards(root string, paths []string) []ward {
 		ws = append(ws, w)
 	}
 	return ws
+}
+
+// settledIn is settled for one of several paths: known has the folders of those before it, by
+// their names, for most lie in one.
+func settledIn(known map[string]string, path string) string {
+	dir, base := filepath.Split(filepath.Clean(path))
+	real, ok := known[dir]
+	if !ok || base == "" {
+		real = filepath.Dir(settled(path))
+		known[dir] = real
+	}
+	return filepath.Join(real, base)
 }
 
 // settled is a path whose folder, as far as it exists, is named without links.
