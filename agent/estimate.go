@@ -33,6 +33,7 @@ func (e *Estimator) Tokens(text string) int {
 // Declaration estimates the tokens that a tool adds to each request in which a provider
 // is given it, calibrated.
 func (e *Estimator) Declaration(t tool.Spec, l tool.Locale) int {
+	t = Brief(t, l)
 	n := tokens.PerMessage + tokens.Count(t.Name) + tokens.Count(t.Describe(l)) + tokens.Count(string(t.Parameters(l)))
 	return int(n*e.scale() + 0.5)
 }

@@ -349,7 +349,11 @@ func (b manyFindBox) FindTools(_ context.Context, query string, n int) []string 
 func TestNamedToolsAreToldWhole(t *testing.T) {
 	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
 		b := manyFindBox{manyTools(510)}
-		b.specs[8].Description = strings.Repeat("Very long. ", 1000)
+		var args []string
+		for n := range 100 {
+			args = append(args, fmt.Sprintf(`"a%d":{"type":"string","description":"%s"}`, n, strings.Repeat("Very long. ", 20)))
+		}
+		b.specs[8].Params = json.RawMessage(`{"type":"object","properties":{` + strings.Join(args, ",") + `}}`)
 		question := "Use"
 		for i := 1; i < 9; i++ {
 			question += " " + b.specs[i].Name

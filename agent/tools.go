@@ -25,9 +25,18 @@ func Stub(ref *tool.Ref, toolName, text string, l tool.Locale) string {
 	return prompt.Stub(ref, toolName, text, l)
 }
 
-// ToolText returns the description of a tool in a system prompt, with all its
-// examples. A provider's own tool calling receives the JSON Schema instead.
+// ToolText returns all that a model can be told of a tool: its whole description and
+// arguments with their lines, and all its examples.
 func ToolText(s tool.Spec, l tool.Locale) string { return prompt.ToolText(s, l) }
+
+// PromptText returns the description of a tool in a system prompt, with all its examples
+// and without the rest of long texts. A provider's own tool calling receives the JSON
+// Schema instead.
+func PromptText(s tool.Spec, l tool.Locale) string { return prompt.PromptText(s, l) }
+
+// Brief returns a tool in language l with its description and those of its arguments cut to
+// the length that every provider takes.
+func Brief(s tool.Spec, l tool.Locale) tool.Spec { return prompt.Brief(s, l, "…") }
 
 // TakesQuestion reports whether a tool can be called with a question and the given
 // arguments, as Config.Prefetch does: it has one argument for the question and

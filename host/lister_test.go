@@ -133,7 +133,7 @@ func TestThirdPartyTextsAreCleaned(t *testing.T) {
 		`{"name":"Get-Weather","title":"T","description":"tells\u202e the\u200b weather\u0007","inputSchema":{"type":"object","properties":{"ci\u200bty":{"type":"string","description":"a \u2066name"}},"required":["ci\u200bty"]},"annotations":{"readOnlyHint":true}}`,
 		`{"name":"get weather","description":"a shadow"}`,
 		`{"name":"get_weather"}`,
-		`{"name":"load_tool_history","description":"`+strings.Repeat("长", 2000)+`"}`,
+		`{"name":"load_tool_history","description":"`+strings.Repeat("长", 12_000)+`"}`,
 		`{"name":"\u200b\u202e"}`,
 		`{"name":"`+strings.Repeat("n", 300)+`"}`,
 		`{"name":"`+strings.Repeat("n", 100)+`"}`,
@@ -157,7 +157,7 @@ func TestThirdPartyTextsAreCleaned(t *testing.T) {
 			continue
 		}
 		got[strings.TrimPrefix(i.Spec.Name, "p7_zip_tool_v2__")] = i
-		if len(i.Spec.Name) > 64 || len(i.Spec.Description) > 1024 {
+		if len(i.Spec.Name) > 64 || len(i.Spec.Description) > 32<<10 {
 			t.Errorf("%s: %d bytes of description", i.Spec.Name, len(i.Spec.Description))
 		}
 	}

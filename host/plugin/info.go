@@ -62,6 +62,8 @@ type Info struct {
 	// Unpassed is what a server offers besides tools and weir does not pass on:
 	// "resources", "prompts" or both.
 	Unpassed []string `json:"unpassed,omitempty"`
+	// Instructions are what a server says of how its tools are used; empty: nothing.
+	Instructions string `json:"instructions,omitempty"`
 	// Refused are hosts that its tools requested since it was loaded under its present
 	// grant and may not reach, the latest first, at most 16.
 	Refused []RefusedHost `json:"refused,omitempty"`

@@ -10,7 +10,8 @@ type Spec struct {
 	// Written is the name that another server gave the tool, from which Name was made;
 	// empty: Name itself. A search takes its words from it.
 	Written string `json:"-"`
-	// Description is at most 1 KiB; DescriptionZh is the same in Chinese, or empty.
+	// Description is at most 1 KiB, that of a third party at most 32 KiB; DescriptionZh is
+	// the same in Chinese, or empty.
 	Description   string `json:"description"`
 	DescriptionZh string `json:"description_zh,omitempty"`
 	// Params is a JSON Schema of type object. Its properties keep the order of
@@ -28,6 +29,39 @@ type Spec struct {
 	Examples []Example `json:"examples,omitempty"`
 	// Script says that the tool is a script: other scripts do not call it.
 	Script bool `json:"-"`
+	// Remote is what the tool's server says of it besides; nil: the tool is none of another
+	// MCP server.
+	Remote *Remote `json:"remote,omitempty"`
+}
+
+// A Remote is what another MCP server says of its tool for programs and people. All of it
+// is untrusted, bounded and without invisible characters.
+type Remote struct {
+	Server string `json:"server"`          // as the operator named it
+	Title  string `json:"title,omitempty"` // for people; empty: none
+	// Annotations, Meta, Execution and Icons have the form of the protocol; nil: the server
+	// says nothing. Annotations has only a title unless the operator trusts the server's
+	// hints, which Trusted says.
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Meta        json.RawMessage `json:"meta,omitempty"`
+	Execution   json.RawMessage `json:"execution,omitempty"`
+	Icons       json.RawMessage `json:"icons,omitempty"`
+	Trusted     bool            `json:"trusted,omitempty"`
+	// Instructions are the server's own, for all of its tools; empty: none.
+	Instructions string `json:"-"`
+}
+
+// Name returns the name of the tool for people; empty: the server gives none. r may be nil.
+func (r *Remote) Name() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Title != "":
+		return r.Title
+	}
+	var said struct{ Title string }
+	_ = json.Unmarshal(r.Annotations, &said) // what is no object has no title
+	return said.Title
 }
 
 // Describe returns the description in the wanted language, falling back to English.

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"bytes"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/weirhost/weir/agent/internal/quote"
 	"github.com/weirhost/weir/agent/internal/tokens"
 	"github.com/weirhost/weir/agent/parse"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -72,10 +70,18 @@ func (c *Cache) find(specs []tool.Spec) *Kit {
 // host share their texts, which makes the comparison a few nanoseconds.
 func sameSpec(a, b tool.Spec) bool {
 	return a.Name == b.Name && a.Written == b.Written && a.Description == b.Description && a.DescriptionZh == b.DescriptionZh &&
-		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.ParamsZh, b.ParamsZh) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Script == b.Script && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
+		bytes.Equal(a.Params, b.Params) && bytes.Equal(a.ParamsZh, b.ParamsZh) && bytes.Equal(a.OutputSchema, b.OutputSchema) && a.Script == b.Script && sameRemote(a.Remote, b.Remote) && a.Hints == b.Hints && sameLimits(a.Output, b.Output) &&
 		slices.EqualFunc(a.Examples, b.Examples, func(x, y tool.Example) bool {
 			return x.Ask == y.Ask && x.AskZh == y.AskZh && bytes.Equal(x.Args, y.Args) && bytes.Equal(x.ArgsZh, y.ArgsZh)
 		})
+}
+
+func sameRemote(a, b *tool.Remote) bool {
+	if a == nil || b == nil || a == b {
+		return a == b
+	}
+	return a.Server == b.Server && a.Title == b.Title && a.Trusted == b.Trusted && a.Instructions == b.Instructions && bytes.Equal(a.Annotations, b.Annotations) &&
+		bytes.Equal(a.Meta, b.Meta) && bytes.Equal(a.Execution, b.Execution) && bytes.Equal(a.Icons, b.Icons)
 }
 
 func sameLimits(a, b tool.Limits) bool {
@@ -162,7 +168,7 @@ func (k *Kit) Prompt(in Input) System {
 		in.texts = k.written(in)
 	}
 	sp := New(in)
-	if !keeps || sp.Describes {
+	if !keeps || sp.chosen {
 		return sp
 	}
 	k.mu.Lock()
@@ -191,9 +197,8 @@ func (k *Kit) Native(l tool.Locale) Native {
 	}
 	n := Native{Tools: slices.Clone(k.Specs), Raw: make([]float64, len(k.Specs))}
 	for i := range n.Tools {
-		t := &n.Tools[i]
-		t.Description, t.DescriptionZh = Clean(t.Describe(l)), ""
-		t.Params, t.ParamsZh = json.RawMessage(limit.Neutralise(unescape(string(t.Parameters(l))))), nil
+		n.Tools[i] = Brief(n.Tools[i], l, For(l).shortened)
+		t := n.Tools[i]
 		n.Raw[i] = tokens.PerMessage + tokens.Count(t.Name) + tokens.Count(t.Description) + tokens.Count(string(t.Params))
 		n.Sum += n.Raw[i]
 	}

@@ -16,21 +16,18 @@ import (
 func TestEveryFieldOfASpecCounts(t *testing.T) {
 	for _, path := range fields(reflect.TypeFor[tool.Spec](), nil) {
 		var a, b tool.Spec
-		v := reflect.ValueOf(&b).Elem().FieldByIndex(path)
-		switch v.Kind() {
-		case reflect.String:
-			v.SetString("x")
-		case reflect.Bool:
-			v.SetBool(true)
-		case reflect.Int, reflect.Int64:
-			v.SetInt(1)
-		case reflect.Float64:
-			v.SetFloat(1)
-		case reflect.Slice:
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		default:
-			t.Fatalf("%v is a %s", path, v.Kind())
+		if typ := reflect.TypeFor[tool.Spec]().FieldByIndex(path).Type; typ.Kind() == reflect.Pointer {
+			a.Remote, b.Remote = &tool.Remote{}, &tool.Remote{}
+			for _, inner := range fields(typ.Elem(), nil) {
+				b.Remote = &tool.Remote{}
+				differ(t, reflect.ValueOf(b.Remote).Elem().FieldByIndex(inner))
+				if sameSpec(a, b) || sameSpec(b, a) || !sameSpec(b, b) || sameSpec(tool.Spec{}, b) {
+					t.Errorf("%s: a difference is not seen", typ.Elem().FieldByIndex(inner).Name)
+				}
+			}
+			continue
 		}
+		differ(t, reflect.ValueOf(&b).Elem().FieldByIndex(path))
 		if sameSpec(a, b) || sameSpec(b, a) || !sameSpec(b, b) {
 			t.Errorf("%s: a difference is not seen", reflect.TypeFor[tool.Spec]().FieldByIndex(path).Name)
 		}
@@ -41,6 +38,24 @@ func TestEveryFieldOfASpecCounts(t *testing.T) {
 		if sameSpec(tool.Spec{Examples: []tool.Example{{}}}, tool.Spec{Examples: []tool.Example{e}}) {
 			t.Errorf("an example's %s does not count", reflect.TypeFor[tool.Example]().Field(i).Name)
 		}
+	}
+}
+
+// differ gives a field another value than zero.
+func differ(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	default:
+		t.Fatalf("a field is a %s", v.Kind())
 	}
 }
 

@@ -132,7 +132,7 @@ func listFound(in Input, t *toolTexts) toolList {
 	}
 	for _, s := range own[:len(own)-1] { // every tool can be called by its name
 		none := 0
-		text := writeTool(s, in.Locale, &none)
+		text := writeTool(s, in.Locale, &none, false)
 		full, list.tools = append(full, text), append(list.tools, ToolEntry{Name: s.Name, Text: text})
 	}
 	for _, i := range sel.line {
@@ -150,8 +150,6 @@ func listFound(in Input, t *toolTexts) toolList {
 // SearchSpecs are the agent's own tools that find, describe and call the others. The
 // last is for protocols in which only declared tools can be called.
 func SearchSpecs() []tool.Spec {
-	describe := DescribeSpec()
-	describe.Description, describe.DescriptionZh = "Tells everything about a tool: its purpose, arguments and examples.", "查看一个工具的全部说明：用途、参数和示例。"
 	return []tool.Spec{
 		{
 			Name:          FindTool,
@@ -163,7 +161,7 @@ func SearchSpecs() []tool.Spec {
 				`"count":{"type":"integer","description":"返回多少个工具","minimum":1,"maximum":20,"default":5}},"required":["query"]}`),
 			Hints: tool.Hints{ReadOnly: true, Idempotent: true},
 		},
-		describe,
+		DescribeSpec(),
 		{
 			Name:          CallTool,
 			Description:   "Calls a tool that find_tools has found, by its name. The result is that tool's.",
@@ -231,7 +229,7 @@ func FoundNote(pinned, others []tool.Spec, budget int, native bool, l tool.Local
 	room := budget / noteShare
 	for _, s := range pinned {
 		none := 0
-		text := writeTool(s, l, &none)
+		text := writeTool(s, l, &none, false)
 		if room -= RuneCount(text); room < 0 {
 			room = 0
 			lines = append(lines, s)

@@ -49,8 +49,9 @@ type System struct {
 	Text  string
 	Chars int
 	Raw   float64 // uncalibrated tokens
-	// Describes says that tools are shrunk and describe_tool is offered.
+	// Describes says that describe_tool is offered: it tells more of a tool than the text.
 	Describes bool
+	chosen    bool // which tools are told whole depends on the first question
 	// Declared are the tools that a provider is given where the others are searched for,
 	// in either mode; nil: all.
 	Declared []tool.Spec
@@ -133,7 +134,8 @@ func New(in Input) System {
 		parts[i] = strings.TrimSpace(p)
 	}
 	text := strings.Join(parts, "\n\n")
-	return System{text, RuneCount(text), tokens.Count(text), list.shrunk, list.declared, list.tools}
+	describes := list.shrunk || list.declared == nil && slices.ContainsFunc(in.Tools, saysMore)
+	return System{text, RuneCount(text), tokens.Count(text), describes, list.shrunk, list.declared, list.tools}
 }
 
 func HasTool(specs []tool.Spec, name string) bool {
@@ -172,7 +174,7 @@ func writeTools(in Input) *toolTexts {
 		examples = -1
 	}
 	for _, s := range in.Tools {
-		whole, line := writeTool(s, in.Locale, &examples), oneToolLine(s, in.Locale)
+		whole, line := writeTool(s, in.Locale, &examples, false), oneToolLine(s, in.Locale)
 		t.whole, t.wholeChars = append(t.whole, whole), append(t.wholeChars, RuneCount(whole))
 		t.line, t.lineChars = append(t.line, line), append(t.lineChars, RuneCount(line))
 		t.about = append(t.about, strings.ToLower(s.Name+" "+s.Description+" "+s.DescriptionZh))
@@ -194,9 +196,14 @@ func listTools(in Input) toolList {
 		tools[i] = ToolEntry{Name: s.Name, Text: t.whole[i]}
 		sum += t.wholeChars[i] + 1
 	}
-	w := For(in.Locale)
+	w, none := For(in.Locale), 0
+	describer := writeTool(DescribeSpec(), in.Locale, &none, false)
 	if in.Budget < 0 || sum <= in.Budget {
-		return toolList{text: w.toolsHead + "\n" + strings.Join(t.whole, "\n"), tools: tools}
+		whole := t.whole
+		if slices.ContainsFunc(in.Tools, saysMore) && !HasTool(in.Tools, DescribeTool) {
+			whole, tools = append(slices.Clip(whole), describer), append(tools, ToolEntry{Name: DescribeTool, Text: describer})
+		}
+		return toolList{text: w.toolsHead + "\n" + strings.Join(whole, "\n"), tools: tools}
 	}
 	shown := chooseWhole(in, t)
 	var full, short []string
@@ -208,8 +215,6 @@ func listTools(in Input) toolList {
 			short = append(short, t.line[i])
 		}
 	}
-	none := 0
-	describer := writeTool(DescribeSpec(), in.Locale, &none)
 	full, tools = append(full, describer), append(tools, ToolEntry{Name: DescribeTool, Text: describer})
 	return toolList{text: w.toolsHead + "\n" + strings.Join(full, "\n") + "\n" + w.moreHead + "\n" + w.moreRule + strings.Join(short, ""), shrunk: true, tools: tools}
 }
@@ -265,19 +270,35 @@ func oneToolLine(s tool.Spec, l tool.Locale) string {
 	return "- " + s.Name + ": " + string(about) + "\n"
 }
 
-// ToolText is how a system prompt tells a model of a tool, with all its examples.
-// A provider's own tool calling is given the schema in place of it.
+// ToolText is all that a model can be told of a tool: what describe_tool answers, without
+// the instructions of its server.
 func ToolText(s tool.Spec, l tool.Locale) string {
 	all := -1
-	return writeTool(s, l, &all)
+	return writeTool(s, l, &all, true)
+}
+
+// PromptText is how a system prompt tells a model of a tool, with all its examples. A
+// provider's own tool calling is given the schema in place of it.
+func PromptText(s tool.Spec, l tool.Locale) string {
+	all := -1
+	return writeTool(s, l, &all, false)
 }
 
 // writeTool writes a tool with its arguments and as many of its examples as
-// *budget characters allow; negative: all.
-func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
+// *budget characters allow; negative: all. whole says that no text is shortened, and that
+// texts keep their lines.
+func writeTool(s tool.Spec, l tool.Locale, budget *int, whole bool) string {
 	w := For(l)
+	show := func(text string) string { return brief(Clean(text), w.shortened) }
+	if whole {
+		show = limit.Neutralise
+	}
 	var b strings.Builder
-	b.WriteString(WholeMark(s.Name) + Clean(s.Describe(l)) + "\n")
+	b.WriteString(WholeMark(s.Name))
+	if name := s.Remote.Name(); whole && name != "" && name != s.Describe(l) {
+		b.WriteString(Clean(name) + "\n")
+	}
+	b.WriteString(show(s.Describe(l)) + "\n")
 	ps := params(s.Parameters(l), l)
 	if len(ps) == 0 {
 		b.WriteString(w.noArguments + "\n")
@@ -290,7 +311,7 @@ func writeTool(s tool.Spec, l tool.Locale, budget *int) string {
 			b.WriteString(", " + w.required)
 		}
 		if p.about != "" {
-			b.WriteString(". " + Clean(p.about))
+			b.WriteString(". " + show(p.about))
 		}
 		b.WriteByte('\n')
 	}
@@ -323,8 +344,8 @@ func Clean(s string) string { return limit.Neutralise(OneLine(s)) }
 func DescribeSpec() tool.Spec {
 	return tool.Spec{
 		Name:          DescribeTool,
-		Description:   "Tells the arguments of a tool that is listed with its purpose only.",
-		DescriptionZh: "查看只列出用途的工具有哪些参数。",
+		Description:   "Tells everything about a tool: its purpose, arguments and examples.",
+		DescriptionZh: "查看一个工具的全部说明：用途、参数和示例。",
 		Params:        json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"the tool's name"}},"required":["name"]}`),
 		ParamsZh:      json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"工具名称"}},"required":["name"]}`),
 		Hints:         tool.Hints{ReadOnly: true, Idempotent: true},
@@ -340,8 +361,10 @@ func Describe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 	_ = json.Unmarshal(c.Args, &args) // an unreadable argument names no tool
 	for _, s := range specs {
 		if s.Name == args.Name && s.Name != DescribeTool {
-			all := -1
-			text := writeTool(s, l, &all)
+			text := ToolText(s, l)
+			if r := s.Remote; r != nil && r.Instructions != "" {
+				text += fmt.Sprintf(For(l).instructions, Clean(r.Server)) + "\n" + limit.Neutralise(r.Instructions) + "\n"
+			}
 			chars, lines := limit.Count(text)
 			res.Shown = tool.View{Text: text, TotalChars: chars, TotalLines: lines}
 			return res

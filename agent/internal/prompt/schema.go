@@ -49,7 +49,7 @@ func params(schema json.RawMessage, l tool.Locale) []param {
 	for i, m := range members {
 		var n valueNode
 		_ = schematype.Read(m.Schema, &n) // what cannot be read says nothing
-		out[i] = param{name: m.Name, kind: m.Kind, required: m.Required, about: strings.Join(nonEmpty(OneLine(n.Description), n.bounds(l)), " ")}
+		out[i] = param{name: m.Name, kind: m.Kind, required: m.Required, about: strings.Join(nonEmpty(strings.TrimSpace(n.Description), n.bounds(l)), " ")}
 	}
 	return out
 }

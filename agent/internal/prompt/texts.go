@@ -13,6 +13,8 @@ type Texts struct {
 	noArguments         string
 	example             string
 	moreHead, moreRule  string
+	shortened           string // after a text of which the rest is left out
+	instructions        string // of a server, which follow: its name
 	findRule            string // useFound or callFound
 	useFound, callFound string // how a tool that was found is called
 	foundHead           string // signatures follow
@@ -125,6 +127,8 @@ Write the call DIRECTLY into your reply, as plain text, without a Markdown code 
 	noArguments:    "Arguments: none",
 	example:        "Example: ",
 	moreHead:       "# More tools\n",
+	shortened:      "… (describe_tool has all)",
+	instructions:   "The server %s says of all its tools:",
 	moreRule:       "Of these only the purpose is shown. Call describe_tool with the name to read the arguments, then call the tool.\n",
 	findRule:       "Many more tools can be called than there is room to list. Search for them with find_tools before you say that something cannot be done. %s They come from these sources (with the number of tools):\n",
 	useFound:       "Call a tool that was found in the same form as any other, by its name.",
@@ -257,6 +261,8 @@ var chinese = Texts{
 	noArguments:    "参数：无",
 	example:        "示例：",
 	moreHead:       "# 更多工具\n",
+	shortened:      "……（完整说明见 describe_tool）",
+	instructions:   "服务器 %s 对其全部工具的说明：",
 	moreRule:       "这些工具只列出用途。先用名称调用 describe_tool 查看参数，再调用工具。\n",
 	findRule:       "可以调用的工具还有很多，这里无法全部列出。在断言做不到之前，请先用 find_tools 查找。%s它们来自以下来源（括号内为工具数）：\n",
 	useFound:       "找到的工具按名称调用，格式与其他工具相同。",

@@ -113,21 +113,28 @@ func (u *user) lists(c Client, name string) bool {
 }
 
 // view leaves of a list of tools those that a client lists, as it knows them.
-func (u *user) view(c Client, all []*mcp.Tool) []*mcp.Tool {
+func (u *user) view(c Client, all *mcp.ListToolsResult) (toolList, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	out := []*mcp.Tool{}
-	for _, t := range all {
+	out := toolList{ListToolsResult: all}
+	for _, t := range all.Tools {
 		if !u.lists(c, t.Name) {
 			continue
 		}
-		if p := u.listed[t.Name].promise; c.Short && p.short != nil {
+		own := u.listed[t.Name]
+		text := own.text
+		if c.Short && own.short != nil {
 			t = new(*t)
-			t.OutputSchema = p.short
+			t.OutputSchema = own.short
+			short, err := described(t, own.beside)
+			if err != nil {
+				return out, err
+			}
+			text = string(short)
 		}
-		out = append(out, t)
+		out.tools = append(out.tools, text)
 	}
-	return out
+	return out, nil
 }
 
 // wrap makes a call of a tool that has to be searched for one of call_tool: a client may

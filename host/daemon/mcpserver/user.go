@@ -1,11 +1,13 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"github.com/weirhost/weir/agent/toolsearch"
 	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/internal/history"
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
@@ -44,6 +47,7 @@ type user struct {
 // listed is a tool that clients know.
 type listed struct {
 	text    string // its description on the wire
+	beside  string // members of it for which the SDK's Tool has no place
 	headers bool   // a client copies arguments of it into headers
 	promise
 	calls bool // it calls other tools
@@ -115,7 +119,8 @@ func (u *user) list() {
 			spec.Params = history.LoadOnce(u.locale())
 		}
 		t := toolOf(spec, effects[spec.Name], u.locale())
-		text, err := json.Marshal(t)
+		beside := besideOf(spec)
+		text, err := described(t, beside)
 		if err != nil {
 			u.s.log.Error("a tool cannot be described to MCP clients", "tool", spec.Name, "error", err)
 			continue
@@ -126,7 +131,7 @@ func (u *user) list() {
 				continue
 			}
 		}
-		now[spec.Name] = listed{string(text), strings.Contains(string(text), `"x-mcp-header"`), promiseOf(spec), spec.Name == tool.CallTool || u.s.cfg.Scripts.Has(spec.Name)}
+		now[spec.Name] = listed{string(text), beside, strings.Contains(string(text), `"x-mcp-header"`), promiseOf(spec), spec.Name == tool.CallTool || u.s.cfg.Scripts.Has(spec.Name)}
 	}
 	for name := range u.listed {
 		if _, ok := now[name]; !ok {
@@ -195,7 +200,71 @@ func toolOf(s tool.Spec, effect plugin.Effect, l tool.Locale) *mcp.Tool {
 	if p := promiseOf(s); p.whole != nil {
 		out.OutputSchema = p.whole
 	}
+	if r := s.Remote; r != nil {
+		out.Title, out.Annotations.Title = r.Title, (&tool.Remote{Annotations: r.Annotations}).Name()
+		var said map[string]any
+		if json.Unmarshal(r.Meta, &said) == nil {
+			delete(said, sizeKey) // the limit in force counts
+			maps.Copy(out.Meta, said)
+		}
+		if r.Trusted { // see besideOf
+			out.Annotations = nil
+		}
+	}
 	return out
+}
+
+// besideOf returns what the server of a tool says of it that the SDK's Tool cannot hold, as
+// members of JSON, each after a comma: its annotations hold false for what was not said.
+func besideOf(s tool.Spec) string {
+	r, out := s.Remote, ""
+	if r == nil {
+		return ""
+	}
+	add := func(name string, said json.RawMessage) {
+		if len(said) > 0 {
+			out += `,"` + name + `":` + string(said)
+		}
+	}
+	if r.Trusted {
+		add("annotations", r.Annotations)
+	}
+	add("execution", r.Execution)
+	add("icons", r.Icons)
+	return out
+}
+
+// described returns a tool on the wire.
+func described(t *mcp.Tool, beside string) ([]byte, error) {
+	text, err := json.Marshal(t)
+	if err != nil || beside == "" {
+		return text, err
+	}
+	return append(append(bytes.TrimSuffix(text, []byte("}")), beside...), '}'), nil
+}
+
+// A toolList is the SDK's list of tools, each as described returns it.
+type toolList struct {
+	*mcp.ListToolsResult
+	tools []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l toolList) MarshalJSON() ([]byte, error) {
+	rest := *l.ListToolsResult
+	rest.Tools = nil
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(`{"tools":[`), strings.Join(l.tools, ",")...)
+	out = append(out, ']')
+	for name, value := range jsonscan.Members(string(text)) {
+		if name != "tools" {
+			out = append(append(jsonscan.AppendString(append(out, ','), name), ':'), value...)
+		}
+	}
+	return append(out, '}'), nil
 }
 
 // schemaOf is a tool's schema, which the protocol wants to be an object's.
@@ -244,7 +313,9 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 		switch method {
 		case "tools/list":
 			if l, ok := r.(*mcp.ListToolsResult); ok {
-				l.Tools = u.view(client, l.Tools)
+				if r, err = u.view(client, l); err != nil {
+					return nil, err
+				}
 			}
 		case "server/discover":
 			if d, ok := r.(*mcp.DiscoverResult); ok && u.hasTasks() {

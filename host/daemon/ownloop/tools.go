@@ -53,8 +53,10 @@ func (s *Service) ownTools(ctx context.Context, r *record, view setup.View) *own
 		if history.Has(spec.Name) || !o.sees(spec) {
 			continue
 		}
-		if r.ask.Locale == tool.Zh && spec.DescriptionZh != "" {
-			spec.Description = spec.DescriptionZh
+		about := agent.Brief(spec, r.ask.Locale)
+		spec.Description = about.Description
+		if spec.Remote != nil {
+			spec.Params = about.Params
 		}
 		o.specs = append(o.specs, spec)
 	}

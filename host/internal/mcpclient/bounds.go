@@ -82,7 +82,6 @@ func tooMuch(message string, err error) error {
 // concurrent use.
 type answerBody struct {
 	io.ReadCloser
-	unasked *unasked
 	message io.Reader // nil before the first Read
 }
 
@@ -93,10 +92,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if b.unasked != nil {
-			b.unasked.tasks.note(whole)
-		}
-		b.message = bytes.NewReader(bounded(whole))
+		b.message = bytes.NewReader(withRaw(bounded(whole)))
 	}
 	return b.message.Read(p)
 }
@@ -157,6 +153,9 @@ func (b *eventBody) line(line []byte) ([]byte, error) {
 	}
 	if b.values += jsonscan.Count(data).Values; b.values > MaxValues {
 		return nil, ErrManyValues
+	}
+	if message := withRaw(data); len(message) != len(data) {
+		return fmt.Appendf(nil, "data: %s\n", message), nil
 	}
 	return line, nil
 }

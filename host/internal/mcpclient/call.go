@@ -70,6 +70,9 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	if r.NeedsInput() {
 		return nil, &Refusal{Msg: "it wants to ask a person or a model something first, which is not passed on"}
 	}
+	if raw := rawIn(r.StructuredContent); raw != nil {
+		r.StructuredContent = raw
+	}
 	answer, err := json.Marshal(r)
 	if len(answer) > max {
 		r.Meta = nil // what is cut off begins with the content

@@ -70,6 +70,8 @@ type Status struct {
 	// Unpassed is what the server offers besides tools: "resources", "prompts" or both.
 	// weir passes only tools on.
 	Unpassed []string
+	// Instructions are what the server says of how its tools are used; empty: nothing.
+	Instructions string
 }
 
 // A Tool is a tool in the server's own description.
@@ -81,6 +83,8 @@ type Tool struct {
 	// as the protocol has it; SaysOpen reports whether it says so itself.
 	ReadOnly, Idempotent, OpenWorld bool
 	SaysOpen                        bool `json:",omitempty"`
+	// What else it says, as it wrote it; nil: nothing, or too much.
+	Annotations, Meta, Execution, Icons json.RawMessage `json:",omitempty"`
 	// MaxChars is the limit the tool declares for its results, in characters; 0: none.
 	MaxChars int
 }

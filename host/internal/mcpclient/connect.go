@@ -80,19 +80,27 @@ func (s *Server) connect() (session *mcp.ClientSession, relist chan struct{}, er
 	if session, err = client.Connect(ctx, transport, nil); err != nil {
 		return nil, nil, s.explain(ctx, err)
 	}
-	tools, notes, err := s.list(ctx, session)
+	tools, notes, err := list(ctx, session)
 	if err != nil {
 		_ = session.Close()
 		return nil, nil, s.explain(ctx, err)
 	}
-	s.noteUnpassed(session.InitializeResult())
+	s.noteServer(session.InitializeResult())
 	s.up(session, tools, notes)
 	return session, relist, nil
 }
 
-// noteUnpassed says once for each connection what of a server does not come through.
-func (s *Server) noteUnpassed(r *mcp.InitializeResult) {
+// maxInstructions bounds those of a server, in bytes. The host shows fewer.
+const maxInstructions = 64 << 10
+
+// noteServer stores what a server says of itself, and says once for each connection what
+// of it does not come through.
+func (s *Server) noteServer(r *mcp.InitializeResult) {
 	var out []string
+	said := ""
+	if r != nil {
+		said = r.Instructions[:min(len(r.Instructions), maxInstructions)]
+	}
 	if r != nil && r.Capabilities != nil {
 		if r.Capabilities.Resources != nil {
 			out = append(out, "resources")
@@ -102,7 +110,7 @@ func (s *Server) noteUnpassed(r *mcp.InitializeResult) {
 		}
 	}
 	s.mu.Lock()
-	s.status.Unpassed = out
+	s.status.Unpassed, s.status.Instructions = out, said
 	s.mu.Unlock()
 	if len(out) > 0 {
 		s.log.Info("of another server only the tools are passed on", "server", s.cfg.Name, "not", strings.Join(out, ", "))
@@ -129,7 +137,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 		case <-due:
 			due, rested = nil, time.After(relistPause)
 			ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Start)
-			tools, notes, err := s.list(ctx, session)
+			tools, notes, err := list(ctx, session)
 			cancel()
 			if err != nil && s.process != nil && broken(err) {
 				continue // the session ends, and says why
@@ -147,7 +155,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text) {
 	s.mu.Lock()
-	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes, Unpassed: s.status.Unpassed}
+	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes, Unpassed: s.status.Unpassed, Instructions: s.status.Instructions}
 	s.finishTry()
 	s.mu.Unlock()
 	s.log.Info("another server's tools can be used", "server", s.cfg.Name, "tools", len(tools))

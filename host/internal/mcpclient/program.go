@@ -62,7 +62,7 @@ func (p *process) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err := p.start(); err != nil {
 		return nil, err
 	}
-	t := mcp.IOTransport{Reader: p.out, Writer: &input{p.in, p}, MaxLineLength: MaxBytes}
+	t := mcp.IOTransport{Reader: p.out, Writer: &input{p.in, p}, MaxLineLength: 3 * MaxBytes} // which withRaw may need
 	return t.Connect(ctx)
 }
 
@@ -220,7 +220,7 @@ func (s *messageReader) Read(p []byte) (int, error) {
 		line = bounded(line)
 		switch {
 		case isMessage(line):
-			s.rest = ended(line)
+			s.rest = ended(withRaw(line))
 		case err != nil:
 			_, _ = s.log.Write(line) // which never fails
 			s.log.flush()

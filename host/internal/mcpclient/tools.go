@@ -1,11 +1,13 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -21,7 +23,7 @@ const sizeKey = "anthropic/maxResultSizeChars"
 
 // list reads all pages of a server's tools. It omits unusable tools, with a note
 // for each.
-func (s *Server) list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []tool.Text, err error) {
+func list(ctx context.Context, session *mcp.ClientSession) (tools []Tool, notes []tool.Text, err error) {
 	left := 0
 	leave := func(format string, args ...any) {
 		if left++; left <= maxNotes {
@@ -34,38 +36,96 @@ func (s *Server) list(ctx context.Context, session *mcp.ClientSession) (tools []
 		}
 	}()
 	seen := map[string]bool{}
-	s.unasked.tasks.clear()
-	for t, err := range session.Tools(ctx, nil) {
+	for params := (&mcp.ListToolsParams{}); ; {
+		page, err := session.ListTools(ctx, params)
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(tools) == maxTools {
-			return tools, append(notes, tool.Textf("it lists more than %d tools; the rest is left out", maxTools)), nil
+		said := saidOf(page)
+		for _, t := range page.Tools {
+			if len(tools) == maxTools {
+				return tools, append(notes, tool.Textf("it lists more than %d tools; the rest is left out", maxTools)), nil
+			}
+			one, ok := read(t, said[t.Name])
+			switch {
+			case !ok:
+				leave("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema)
+				continue
+			case runsOnlyAsTask(one.Execution):
+				leave("%q runs only as a task, which weir does not ask for", short(t.Name, 100))
+				continue
+			case t.Name == "" || seen[t.Name]:
+				leave("the name %q is listed twice or is empty", short(t.Name, 100))
+				continue
+			}
+			seen[t.Name] = true
+			tools = append(tools, one)
 		}
-		schema, err := json.Marshal(t.InputSchema)
-		switch {
-		case err != nil || len(schema) > maxSchema:
-			leave("the schema of %q is over %d bytes", short(t.Name, 100), maxSchema)
-			continue
-		case s.unasked.tasks.has(t.Name):
-			leave("%q runs only as a task, which weir does not ask for", short(t.Name, 100))
-			continue
-		case t.Name == "" || seen[t.Name]:
-			leave("the name %q is listed twice or is empty", short(t.Name, 100))
-			continue
+		if page.NextCursor == "" {
+			return tools, notes, nil
 		}
-		seen[t.Name] = true
-		tools = append(tools, read(t, schema))
+		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
 	}
-	return tools, notes, nil
 }
 
-func read(t *mcp.Tool, schema json.RawMessage) Tool {
-	output, err := json.Marshal(t.OutputSchema)
-	if err != nil || t.OutputSchema == nil || len(output) > maxSchema {
-		output = nil
+func runsOnlyAsTask(execution json.RawMessage) bool {
+	var said struct{ TaskSupport string }
+	return json.Unmarshal(execution, &said) == nil && said.TaskSupport == "required"
+}
+
+// A saidTool has the members of a tool in the order and form in which the server wrote them;
+// nil: it wrote none.
+type saidTool struct{ input, output, annotations, meta, execution, icons json.RawMessage }
+
+// saidOf returns the tools of a page by their names.
+func saidOf(page *mcp.ListToolsResult) map[string]saidTool {
+	out := map[string]saidTool{}
+	for one := range jsonscan.Items(string(rawIn(map[string]any(page.Meta)))) {
+		name, said := "", saidTool{}
+		for key, value := range jsonscan.Members(one) {
+			raw := json.RawMessage(value)
+			if value == "null" {
+				raw = nil
+			}
+			switch key {
+			case "name":
+				name, _ = jsonscan.Text(raw)
+			case "inputSchema":
+				said.input = raw
+			case "outputSchema":
+				said.output = raw
+			case "annotations":
+				said.annotations = raw
+			case "_meta":
+				said.meta = raw
+			case "execution":
+				said.execution = raw
+			case "icons":
+				said.icons = raw
+			}
+		}
+		if _, again := out[name]; !again {
+			out[name] = said
+		}
 	}
-	out := Tool{OutputSchema: output, Name: t.Name, Title: t.Title, Description: t.Description, Schema: schema, OpenWorld: true}
+	return out
+}
+
+// read returns a tool; false: its schema is too long. Where the list could not be read as
+// it was written, said is empty.
+func read(t *mcp.Tool, said saidTool) (Tool, bool) {
+	schema := written(said.input, t.InputSchema)
+	if schema == nil {
+		return Tool{}, false
+	}
+	out := Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, Schema: schema, OpenWorld: true,
+		OutputSchema: written(said.output, t.OutputSchema), Annotations: written(said.annotations, t.Annotations),
+		Meta: written(said.meta, t.Meta), Execution: written(said.execution, nil), Icons: written(said.icons, t.Icons),
+	}
+	if t.OutputSchema == nil {
+		out.OutputSchema = nil
+	}
 	if a := t.Annotations; a != nil {
 		out.ReadOnly, out.Idempotent = a.ReadOnlyHint, a.IdempotentHint
 		out.OpenWorld = a.OpenWorldHint == nil || *a.OpenWorldHint
@@ -74,5 +134,17 @@ func read(t *mcp.Tool, schema json.RawMessage) Tool {
 	if n, ok := t.Meta[sizeKey].(float64); ok && n >= 1 && n < 1<<31 {
 		out.MaxChars = int(n)
 	}
-	return out
+	return out, true
+}
+
+// written returns what the server wrote, else the JSON of what the SDK made of it; nil: it
+// is nothing, or over maxSchema.
+func written(said json.RawMessage, v any) json.RawMessage {
+	if said == nil {
+		said, _ = json.Marshal(v) // it was JSON before
+	}
+	if len(said) > maxSchema || string(said) == "null" {
+		return nil
+	}
+	return bytes.Clone(said)
 }

@@ -67,7 +67,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 		resp.Body = newEventBody(resp.Body, h.unasked)
 	default:
-		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, MaxBytes), unasked: h.unasked}
+		resp.Body = &answerBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, MaxBytes)}
 	}
 	return resp, err
 }

@@ -23,7 +23,6 @@ type unasked struct {
 	progress *rate.Limiter // reports and log lines, of which a loss changes nothing
 	other    *rate.Limiter // requests, changed lists
 	warn     rate.Sometimes
-	tasks    taskOnly
 }
 
 func newUnasked(server string, log hclog.Logger, r *reports) *unasked {
@@ -35,9 +34,6 @@ func newUnasked(server string, log hclog.Logger, r *reports) *unasked {
 // decides before a message is decoded. A batch is read if all of its messages are. Progress is
 // handed on here.
 func (u *unasked) admits(message []byte) bool {
-	if u != nil {
-		u.tasks.note(message)
-	}
 	text := strings.TrimSpace(string(message))
 	if !strings.HasPrefix(text, "[") {
 		admitted, progress := u.admitsOne(text)

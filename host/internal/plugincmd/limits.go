@@ -51,7 +51,11 @@ func (c *Commands) agentText(t plugin.ToolInfo) string {
 
 // ShowTool prints a tool with its limits, effect and parameters, and what is wrong with it.
 func (c *Commands) ShowTool(ctx context.Context, from term.Getter, t plugin.ToolInfo) {
-	c.Outf("%s (plugin %s)\n%s\n", t.Spec.Name, t.Plugin, t.Spec.Description)
+	c.Outf("%s (plugin %s)\n", t.Spec.Name, t.Plugin)
+	if name := t.Spec.Remote.Name(); name != "" {
+		c.Outf("title: %s\n", term.Plain(name))
+	}
+	fmt.Fprintln(c.Out, term.Plain(t.Spec.Description))
 	if t.Spec.DescriptionZh != "" {
 		fmt.Fprintln(c.Out, t.Spec.DescriptionZh)
 	}
@@ -85,6 +89,10 @@ func (c *Commands) ShowTool(ctx context.Context, from term.Getter, t plugin.Tool
 		if slices.Contains(strings.Fields(strings.ReplaceAll(problem.String(), ":", " ")), t.Spec.Name) {
 			c.Outf("\n%s\n", term.Plain(c.Text(problem)))
 		}
+	}
+	if of.Instructions != "" {
+		c.Outf("\n%s says of all its tools:\n", of.Name)
+		c.lines("  ", term.Plain(of.Instructions))
 	}
 }
 

@@ -44,6 +44,10 @@ func (c *Commands) ShowReview(r plugin.Review) {
 	if len(p.Unpassed) > 0 {
 		c.Outf("not       passed on: %s; only its tools are\n", strings.Join(p.Unpassed, ", "))
 	}
+	if p.Instructions != "" {
+		c.Outf("says      of all its tools:\n")
+		c.lines("          ", term.Plain(p.Instructions))
+	}
 	for _, h := range p.Refused {
 		c.Outf("refused   it wanted %s, %d times, the last time on %s\n          → %s\n", term.Plain(h.Host), h.Count, when(h.Last), c.Sentence(h.Fix))
 	}
@@ -78,8 +82,8 @@ func (c *Commands) showPrompt(v *plugin.Version) {
 	c.Outf("\nWHAT A MODEL SEES\n")
 	var tokens agent.Estimator
 	for _, t := range v.Tools {
-		text := agent.ToolText(t.Spec, c.Locale())
-		c.Outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(t.Spec.Describe(c.Locale())+string(t.Spec.Parameters(c.Locale()))))
+		text, spec := agent.PromptText(t.Spec, c.Locale()), agent.Brief(t.Spec, c.Locale())
+		c.Outf("about %d tokens in a prompt, %d as a schema for a provider's own tool calling:\n", tokens.Tokens(text), tokens.Tokens(spec.Description+string(spec.Params)))
 		c.lines("  ", term.Plain(text))
 	}
 }

@@ -96,6 +96,9 @@ func RemoteTool(server, as, name, title, description string, params json.RawMess
 	}
 	t = Tool{Format: FormatMCP, EmptyOK: true, Export: name, Remote: name}
 	t.Spec = tool.Spec{Name: as, Written: name}
+	if len(description) > schema.MaxTheirs {
+		note("the description of %s is over %s; the rest is left out", as, tool.Bytes(schema.MaxTheirs))
+	}
 	if t.Spec.Description = schema.Prose(description, title); t.Spec.Description == "" {
 		t.Spec.Description = fmt.Sprintf("The tool %s of the server %s, which does not describe it.", as[strings.Index(as, "__")+2:], cleanName(server))
 	}

@@ -8,8 +8,11 @@ import (
 	"github.com/weirhost/weir/host/internal/text"
 )
 
-// MaxProse bounds a text that people and models read, in bytes.
+// MaxProse bounds a text of a manifest that people and models read, in bytes.
 const MaxProse = 1 << 10
+
+// MaxTheirs bounds such a text of a third party, in bytes.
+const MaxTheirs = 32 << 10
 
 // NoParams is the schema of a tool that takes no arguments.
 const NoParams = `{"type":"object","properties":{}}`
@@ -19,19 +22,19 @@ func IsProse(key string) bool {
 	return key == "description" || key == DescriptionZh || key == "title"
 }
 
-// Prose returns the first text that is not empty, without invisible
-// characters and cut to MaxProse.
+// Prose returns the first text that is not empty, with its lines, without invisible
+// characters and cut to MaxTheirs.
 func Prose(texts ...string) string {
 	for _, s := range texts {
 		// Cut first, to bound the work.
-		s = strings.ToValidUTF8(s[:min(len(s), 16*MaxProse)], "")
+		s = strings.ToValidUTF8(s[:min(len(s), 2*MaxTheirs)], "")
 		if s = strings.TrimSpace(text.Clean(s)); s == "" {
 			continue
 		}
-		if len(s) <= MaxProse {
+		if len(s) <= MaxTheirs {
 			return s
 		}
-		return strings.ToValidUTF8(s[:MaxProse-len("…")], "") + "…"
+		return strings.ToValidUTF8(s[:MaxTheirs-len("…")], "") + "…"
 	}
 	return ""
 }
@@ -76,6 +79,18 @@ func TidyKnown(raw []byte) (json.RawMessage, error) {
 	return w.out.Bytes(), err
 }
 
+// TidyValue compacts JSON of a third party that is no schema, as Tidy does, and keeps its
+// order.
+func TidyValue(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) > MaxTheirs {
+		return nil, errorf("it has more than %d bytes", MaxTheirs)
+	}
+	w := &tidy{dec: json.NewDecoder(bytes.NewReader(raw))}
+	w.dec.UseNumber()
+	err := w.value("", 0)
+	return w.out.Bytes(), err
+}
+
 // A Buffer is a text of JSON that grows.
 type Buffer struct{ bytes.Buffer }
 
@@ -95,8 +110,7 @@ func (w *Buffer) Literal(v any) {
 const maxTidyDepth = 48
 
 // tidy copies JSON and keeps its order. It cleans the texts that people and models
-// read. In a third-party schema it cleans every string, and cuts texts to the
-// length of a description.
+// read. In a third-party schema it cleans every string, and cuts texts to MaxTheirs.
 type tidy struct {
 	dec   *json.Decoder
 	out   Buffer

@@ -246,14 +246,25 @@ func names(x *toolindex.Index, hits []toolindex.Hit, count int) []Found {
 func (f *Finder) Questions(t plugin.ToolInfo) []string { return f.models.Questions(textOf(t)) }
 
 func textOf(t plugin.ToolInfo) toolmeta.Tool {
-	return toolmeta.Tool{Name: t.Spec.Name, Source: t.Plugin, Description: t.Spec.Description, DescriptionZh: t.Spec.DescriptionZh, Params: t.Spec.Params}
+	return toolmeta.Tool{Name: t.Spec.Name, Source: t.Plugin, Description: begin(t.Spec.Description), DescriptionZh: t.Spec.DescriptionZh, Params: t.Spec.Params}
+}
+
+// maxAbout is how much of a description a tool is found by, in bytes. The long ones of
+// other servers go on with rules of use, whose words say little of what the tool is for.
+const maxAbout = 1 << 10
+
+func begin(about string) string {
+	if len(about) <= maxAbout {
+		return about
+	}
+	return strings.ToValidUTF8(about[:maxAbout-len("…")], "") + "…"
 }
 
 // Indexed returns what a tool is found by. Both languages of its description count.
 func Indexed(t plugin.ToolInfo) toolindex.Tool {
 	out := toolindex.Tool{
 		Name: t.Spec.Name, Written: t.Spec.Written, Server: t.Plugin, Questions: t.Questions, Parameters: t.Spec.Parameters(tool.En),
-		Description: strings.TrimSpace(t.Spec.Description + "\n" + t.Spec.DescriptionZh),
+		Description: strings.TrimSpace(begin(t.Spec.Description) + "\n" + t.Spec.DescriptionZh),
 	}
 	for _, e := range t.Spec.Examples {
 		out.Examples = append(out.Examples, e.Ask)

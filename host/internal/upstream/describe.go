@@ -26,7 +26,8 @@ type Definition struct {
 // A Named is a tool of a server with the name under which the host offers it; empty: it cannot.
 type Named struct {
 	mcpclient.Tool
-	As string
+	As           string
+	instructions string // of its server
 }
 
 // Describe returns the server's state in the form of a plugin, without its tools, and
@@ -36,6 +37,7 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 	info := plugin.Info{
 		Name: s.Settings.Name, Kind: plugin.KindServer, State: plugin.Ready, Source: "[mcpServers." + s.Settings.Name + "]",
 		Trust: plugin.TrustGranted, Problems: st.Notes, Unpassed: st.Unpassed,
+		Instructions: schema.Prose(st.Instructions),
 	}
 	switch st.State {
 	case mcpclient.Starting:
@@ -52,6 +54,7 @@ func (s *Server) Describe() (plugin.Info, []Named) {
 	var allowed []Named
 	for _, t := range s.named(st.Tools) {
 		if s.Allows(t.Name) {
+			t.instructions = info.Instructions
 			allowed = append(allowed, t)
 		}
 	}
@@ -77,7 +80,7 @@ func (s *Server) named(all []mcpclient.Tool) []Named {
 		names[i] = t.Name
 	}
 	for i, as := range registry.RemoteNames(s.Settings.Name, names) {
-		out[i] = Named{all[i], as}
+		out[i] = Named{Tool: all[i], As: as}
 	}
 	return out
 }
@@ -107,6 +110,7 @@ func (s *Server) Define(t Named, budget, outputs *schema.Budget) (d Definition, 
 	}
 	trust := s.Settings.TrustHints
 	def.Spec.Hints = tool.Hints{ReadOnly: trust && t.ReadOnly, Idempotent: trust && t.Idempotent, Network: t.OpenWorld}
+	def.Spec.Remote = s.remote(t, &notes)
 	if t.MaxChars >= tool.MinMaxChars {
 		def.Spec.Output.MaxChars = t.MaxChars
 	}
@@ -119,6 +123,37 @@ func (s *Server) Define(t Named, budget, outputs *schema.Budget) (d Definition, 
 	}
 	return d, notes, true
 }
+
+// remote returns what a server says of a tool for programs and people, with notes on what
+// is left out.
+func (s *Server) remote(t Named, notes *[]tool.Text) *tool.Remote {
+	r := &tool.Remote{Server: s.Settings.Name, Title: text.OneLine(text.Clean(t.Title), maxTitle), Trusted: s.Settings.TrustHints, Instructions: t.instructions}
+	for _, part := range []struct {
+		name string
+		said json.RawMessage
+		to   *json.RawMessage
+	}{{"annotations", t.Annotations, &r.Annotations}, {"_meta", t.Meta, &r.Meta}, {"execution", t.Execution, &r.Execution}, {"icons", t.Icons, &r.Icons}} {
+		if len(part.said) == 0 {
+			continue
+		}
+		clean, err := schema.TidyValue(part.said)
+		if err != nil {
+			*notes = append(*notes, tool.Textf("%s of %s is left out: %s", part.name, t.As, err))
+			continue
+		}
+		*part.to = clean
+	}
+	if !r.Trusted && r.Annotations != nil {
+		title := (&tool.Remote{Annotations: r.Annotations}).Name()
+		if r.Annotations = nil; title != "" {
+			r.Annotations, _ = json.Marshal(map[string]string{"title": title}) // a string has JSON
+		}
+	}
+	return r
+}
+
+// maxTitle bounds the name of a tool for people, in characters.
+const maxTitle = 300
 
 // outputSchema returns an output schema for clients. It is compiled to bound it, and is
 // not used here.

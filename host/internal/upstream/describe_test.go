@@ -21,7 +21,7 @@ func TestABrokenSchemaKeepsItsNames(t *testing.T) {
 		{`{"type":"object","properties":{"when":{"type":"string","pattern":"(?<y>x)("},"n":{"type":"integer"}}}`, `"when":{"type":"string"}`, `"properties.when.pattern"`, `{"n":"x"}`, `must be a whole number`},
 		{`{"type":"object","properties":{"a":{"$ref":"#/definitions/Gone"},"b":{"type":"array","items":7}}}`, `"a":{},"b":{"type":"array"}`, `#/definitions/Gone`, `{"b":1}`, `must be a list`},
 	} {
-		d, problems, ok := s.Define(Named{mcpclient.Tool{Name: "t", Description: "does", Schema: json.RawMessage(row.params)}, "odd__t"}, &budget, &outputs)
+		d, problems, ok := s.Define(Named{Tool: mcpclient.Tool{Name: "t", Description: "does", Schema: json.RawMessage(row.params)}, As: "odd__t"}, &budget, &outputs)
 		var told strings.Builder
 		for _, p := range problems {
 			told.WriteString(p.String() + "\n")

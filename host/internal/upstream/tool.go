@@ -107,6 +107,12 @@ func failure(ctx context.Context, err error, inv sandbox.Invocation) *tool.Error
 // another. It is empty if there is none.
 func Identity(s *Server, t mcpclient.Tool) string {
 	c := s.Settings
+	for _, part := range []*json.RawMessage{&t.Schema, &t.OutputSchema, &t.Annotations, &t.Meta, &t.Execution, &t.Icons} {
+		var v any // a server may write the members of an object in another order each time
+		if len(*part) > 0 && json.Unmarshal(*part, &v) == nil {
+			*part, _ = json.Marshal(v)
+		}
+	}
 	data, err := json.Marshal([]any{c.Name, c.Command, c.Args, c.Dir, c.URL, t})
 	if err != nil {
 		return ""

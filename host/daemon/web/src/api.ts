@@ -857,6 +857,7 @@ export interface PluginInfo {
   digest?: string;
   disabled?: string[] | null;
   fix?: string;
+  instructions?: string;
   kind?: string;
   loaded?: boolean;
   name: string;
@@ -1470,6 +1471,16 @@ export interface ToolRef {
   uuid: string;
 }
 
+export interface ToolRemote {
+  annotations?: unknown;
+  execution?: unknown;
+  icons?: unknown;
+  meta?: unknown;
+  server: string;
+  title?: string;
+  trusted?: boolean;
+}
+
 export interface ToolSource {
   title?: string;
   url?: string;
@@ -1485,6 +1496,7 @@ export interface ToolSpec {
   output_schema?: unknown;
   parameters: unknown;
   parameters_zh?: unknown;
+  remote?: ToolRemote | null;
 }
 
 export interface ToolStats {
