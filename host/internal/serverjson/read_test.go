@@ -24,6 +24,8 @@ func TestRead(t *testing.T) {
 			"[mcpServers.a]\nurl = \"https://x/mcp\"\nheaders = { X-Region = \"eu\" }\n"},
 		{"Gemini", `{"a": {"httpUrl": "https://x/mcp", "includeTools": ["b"], "excludeTools": ["c"]}}`,
 			"[mcpServers.a]\nurl = \"https://x/mcp\"\nallow = [\"b\"]\ndeny = [\"c\"]\n"},
+		{"a long time", `{"a": {"command": "x", "timeout": 600000}}`, "[mcpServers.a]\ncommand = \"x\"\ntimeout = \"10m0s\"\n"},
+		{"a short time", `{"a": {"command": "x", "timeout": 60}}`, "[mcpServers.a]\ncommand = \"x\"\n"},
 		{"a command line in one text", `{"a": {"command": "npx -y x"}}`, "[mcpServers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\n"},
 		{"a wrapper for Windows", `{"a": {"command": "cmd", "args": ["/c", "npx", "-y", "x"]}}`, "[mcpServers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\n"},
 	} {

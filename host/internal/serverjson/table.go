@@ -4,9 +4,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhost/weir/host/internal/tomledit"
 )
+
+// usualTime is how long a call may take where tools.toml does not say it. A shorter timeout is
+// not taken over: in some clients it is that of a connection.
+const usualTime = 5 * time.Minute
 
 // TOML returns the table of a server in tools.toml. trustHints is whether its hints are
 // believed.
@@ -32,6 +37,9 @@ func (s Server) TOML(name string, trustHints bool) string {
 		if len(set) > 0 {
 			b.WriteString([]string{"env", "headers"}[i] + " = " + inline(set) + "\n")
 		}
+	}
+	if s.Timeout > usualTime {
+		put("timeout", s.Timeout.String())
 	}
 	if trustHints {
 		put("trust_hints", true)
