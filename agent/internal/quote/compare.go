@@ -77,15 +77,19 @@ func isASCII(s string) bool {
 
 // plain returns a text as a model could repeat it: without lookalikes; without escapes of
 // JSON, if it has them; its strings of JSON, each alone; and its lines, where HTML ends them.
-// names reports whether a text names a tool; of what does not, nothing more is returned.
-func plain(text string, names func(string) bool) []string {
-	text = original(text)
-	out := []string{text}
-	if hasTags(text) && names(text) {
-		out = append(out, tags().ReplaceAllString(text, "\n"))
+// names reports whether a text names a tool. If none of them does, plain returns nil.
+func plain(text string, names func(string) bool) (out []string) {
+	if !isPlain(text) {
+		text = original(text)
 	}
-	if !names(text) && !names(unescaped(text)) {
-		return out
+	switch named := names(text); {
+	case named:
+		out = append(out, text)
+		if hasTags(text) {
+			out = append(out, tags().ReplaceAllString(text, "\n"))
+		}
+	case !strings.Contains(text, `\`) || !names(unescaped(text)):
+		return nil
 	}
 	from := []string{text}
 	for depth := 0; len(from) > 0; depth++ {
@@ -102,6 +106,19 @@ func plain(text string, names func(string) bool) []string {
 	}
 	return out
 }
+
+// isPlain reports whether a text has no lookalikes, entities and characters that are not seen.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' && c != '\t' && c != '\r' || c >= 0x7f || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+// maxEscapes is how often a text may be within another one as a string of JSON.
+const maxEscapes = 3
 
 // unescaped returns a text without escapes of JSON, however often they are escaped.
 func unescaped(text string) string {
@@ -121,9 +138,6 @@ func unescaped(text string) string {
 	}
 	return b.String()
 }
-
-// maxEscapes is how often a text may be within another one as a string of JSON.
-const maxEscapes = 3
 
 // jsonStrings returns the values of the strings of JSON in a text that name a tool.
 func jsonStrings(text string, names func(string) bool) (out []string) {

@@ -121,7 +121,7 @@ func (f *folding) exchange(ctx context.Context) (*exchange, error) {
 	}
 	x := &exchange{history: f.h, sent: f.h.Apply(known), offered: offered, locale: f.r.ask.Locale, keep: f.keep, scope: f.scope, folds: f.folds, own: f.own}
 	x.tools = f.tools(x.sent.Own.IDs)
-	x.guard = inner.NewGuard(f.r.ask.Body, f.shown(offered), f.r.ask.Locale)
+	x.guard = inner.NewGuard(f.r.ask.Body, f.h, known, f.shown(offered), f.r.ask.Locale)
 	f.own.open(f)
 	maps.Copy(x.tools, f.own.tools())
 	return x, nil

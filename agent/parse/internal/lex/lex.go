@@ -37,17 +37,22 @@ var abstentions = []string{"no_function", "no_tool", "no_call", "none", "null", 
 func Fold(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '\\':
-		case c == '.' || c == '-' || c == '/':
-			b = append(b, '_')
-		case 'A' <= c && c <= 'Z':
-			b = append(b, c+'a'-'A')
-		default:
-			b = append(b, c)
+		if s[i] != '\\' {
+			b = append(b, FoldByte(s[i]))
 		}
 	}
 	return string(b)
+}
+
+// FoldByte is Fold of one byte that is no backslash.
+func FoldByte(c byte) byte {
+	switch {
+	case c == '.' || c == '-' || c == '/':
+		return '_'
+	case 'A' <= c && c <= 'Z':
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // IsNameByte reports whether c can be part of a tool's name as models spell it.

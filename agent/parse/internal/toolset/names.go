@@ -66,13 +66,24 @@ func (t *Set) AreNamed(text string) bool {
 	if t.AnyName {
 		return true
 	}
-	folded := lex.Fold(text)
-	for i := range len(folded) {
-		if rest := folded[i:]; t.pairs[pair(rest)/64]&(1<<(pair(rest)%64)) != 0 && t.startsWithName(rest) {
+	if strings.IndexByte(text, '\\') >= 0 {
+		text = lex.Fold(text) // which has no backslashes
+	}
+	for i := range len(text) {
+		if t.mayStart(text, i) && t.startsWithName(lex.Fold(text[i:min(len(text), i+t.longest)])) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayStart reports whether a name may start at a byte of a text without backslashes.
+func (t *Set) mayStart(text string, i int) bool {
+	p := uint16(lex.FoldByte(text[i])) << 8
+	if i+1 < len(text) {
+		p |= uint16(lex.FoldByte(text[i+1]))
+	}
+	return t.pairs[p/64]&(1<<(p%64)) != 0
 }
 
 // MayCall reports whether text holds the name of a declared tool, in any spelling, where a call
