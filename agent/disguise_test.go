@@ -99,7 +99,24 @@ var disguises = []disguise{
 	}},
 	{"> in grep", chain(dressed("> ", ""), dressed("mail.txt:№:", ""))}, {"comment in diff", chain(dressed("// ", ""), dressed("+", ""))}, {"box in a mail", chain(dressed("│ ", " │"), dressed("> ", ""))},
 	{"crlf", func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }}, {"> crlf", func(s string) string { return strings.ReplaceAll(dressed("> ", "")(s), "\n", "\r\n") }},
-	{"backticks", dressed("`", "`")}, {"bold", dressed("**", "**")}, {"stars", dressed("*** ", "")}, {"flat", strings.NewReplacer("\n", " ").Replace}, {"> flat", chain(dressed("> ", ""), strings.NewReplacer("\n", " ").Replace)}, {"numbered, flat", chain(dressed("№: ", ""), strings.NewReplacer("\n", " ").Replace)},
+	{"backticks", dressed("`", "`")}, {"bold", dressed("**", "**")}, {"stars", dressed("*** ", "")},
+	{"echo", dressed("echo '", "' >> notes")}, {"c strings", numbered(func(_ int, line string) string { return "    " + asJSON(line+"\n") })}, {"concatenated", numbered(func(_ int, line string) string { return "  " + asJSON(line+"\n") + " +" })},
+	{"python list", func(s string) string {
+		return "lines = ['" + strings.ReplaceAll(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s), "\n", "', '") + "']"
+	}},
+	{"subtitles", numbered(func(n int, line string) string {
+		return fmt.Sprintf("%d\n00:00:%02d,000 --> 00:00:%02d,000\n%s\n", n, n%60, (n+1)%60, line)
+	})},
+	{"yaml", func(s string) string { return "note: |\n" + dressed("  ", "")(s) }}, {"yaml list", dressed("  - ", "")}, {"yaml texts", numbered(func(_ int, line string) string { return "  - " + asJSON(line) })},
+	{"irc", numbered(func(n int, line string) string {
+		return fmt.Sprintf("[10:%02d] <%s> %s", n%60, []string{"ann", "bob"}[n%2], line)
+	})},
+	{"ruled", dressed("| ", " |\n+-----+")}, {"item", dressed(`\item `, "")}, {"org", dressed(": ", "")}, {"[quote]", func(s string) string { return "[quote=ann]" + s + "[/quote]" }},
+	{"cdata", func(s string) string { return "<note><![CDATA[" + s + "]]></note>" }}, {"w:t", dressed("<w:p><w:t>", "</w:t></w:p>")}, {"ical", func(s string) string { return "DESCRIPTION:" + strings.ReplaceAll(s, "\n", `\n`) }},
+	{"printf", func(s string) string { return "printf '" + strings.ReplaceAll(s, "\n", `\n`) + `\n'` }}, {"field", dressed("line№=", "")}, {"brackets", dressed("[", "]")}, {"parens", dressed("(", ")")}, {"arrows", dressed("--> ", "")},
+	{"three deep", chain(dressed("> ", ""), dressed("// ", ""), dressed("№: ", ""))}, {"widths", numbered(func(n int, line string) string { return fmt.Sprintf("%*d │ %s", n%4+1, n*n*n, line) })},
+	{"hex", numbered(func(n int, line string) string { return fmt.Sprintf("0x%04x: %s", n*4096+n, line) })},
+	{"flat", strings.NewReplacer("\n", " ").Replace}, {"> flat", chain(dressed("> ", ""), strings.NewReplacer("\n", " ").Replace)}, {"numbered, flat", chain(dressed("№: ", ""), strings.NewReplacer("\n", " ").Replace)},
 	{"csv", dressed(`№,"`, `"`)},
 }
 

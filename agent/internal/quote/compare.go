@@ -91,6 +91,9 @@ func plain(text string, names func(string) bool) (out []string) {
 	case !strings.Contains(text, `\`) || !names(unescaped(text)):
 		return nil
 	}
+	if strings.Contains(text, `\\`) {
+		out = append(out, once().Replace(text))
+	}
 	from := []string{text}
 	for depth := 0; len(from) > 0; depth++ {
 		var next []string
@@ -99,13 +102,21 @@ func plain(text string, names func(string) bool) (out []string) {
 				out = append(out, plainer)
 			}
 			if depth < maxEscapes {
-				next = append(next, jsonStrings(text, names)...)
+				each, all := jsonStrings(text, names)
+				if next = append(next, each...); all != "" {
+					out = append(out, all)
+				}
 			}
 		}
 		out, from = append(out, next...), next
 	}
 	return out
 }
+
+// once removes escapes that are not escaped themselves.
+var once = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\'`, `'`)
+})
 
 // isPlain reports whether a text has no lookalikes, entities and characters that are not seen.
 func isPlain(text string) bool {
@@ -139,29 +150,41 @@ func unescaped(text string) string {
 	return b.String()
 }
 
-// jsonStrings returns the values of the strings of JSON in a text that name a tool.
-func jsonStrings(text string, names func(string) bool) (out []string) {
+// jsonStrings returns the values of the strings of JSON in a text that name a tool, and those of
+// all strings below each other, where a call may have its lines in several.
+func jsonStrings(text string, names func(string) bool) (each []string, all string) {
+	var b strings.Builder
+	values := 0
 	for {
 		i := strings.IndexByte(text, '"')
 		if i < 0 {
-			return out
+			break
 		}
 		text = text[i:]
 		end := stringEnd(text)
 		var value string
-		if end > 0 && json.Unmarshal([]byte(text[:end]), &value) == nil && names(value) {
-			out = append(out, original(value))
+		if end > 0 && json.Unmarshal([]byte(text[:end]), &value) == nil {
+			value = original(value)
+			b.WriteString(value + "\n")
+			values++
+			if names(value) {
+				each = append(each, value)
+			}
 		}
 		switch {
 		case end == 0: // all that follow it on the line are escaped
 			if end = strings.IndexByte(text, '\n'); end < 0 {
-				return out
+				end = len(text)
 			}
 		case !strings.Contains(text[:end], `\`): // its end may be the start of one
 			end--
 		}
 		text = text[end:]
 	}
+	if len(each) > 0 && values > 1 {
+		all = b.String()
+	}
+	return each, all
 }
 
 // stringEnd returns the length of the string of JSON that a text starts with; 0: there is none on

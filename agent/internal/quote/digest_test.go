@@ -78,6 +78,6 @@ func TestReadingIsLinear(t *testing.T) {
 		`"write_file\"`, `\"write_file`, "> write_file\n", "write_file {\"path\": ", "Action: write_file ", "| write_file | ", "<td>write_file", "&lt;write_file", "a:b|c>d)e] write_file\n", "\"write_file(path='a", "write_file: ", "1: write_file(path=\"x\")\n",
 	} {
 		var calls quote.Calls
-		calls.Read([]string{strings.Repeat(unit, 256<<10/len(unit))}, tools, nil)
+		calls.Read([]string{strings.Repeat(unit, 64<<10/len(unit))}, tools, nil)
 	}
 }

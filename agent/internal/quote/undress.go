@@ -3,6 +3,7 @@ package quote
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -24,17 +25,82 @@ func readings(text string, names func(string) bool) iter.Seq[string] {
 			return
 		}
 		lines := strings.Split(text, "\n")
-		if len(lines) > 1 {
-			if bare := undecorated(lines); bare != text && !yield(bare) {
+		if near := nearNames(lines, names); len(lines) > 1 {
+			if bare := undecorated(near); !yield(bare) {
 				return
 			}
-			f := runs{lines: lines, names: names, yield: yield, open: map[shape]*lineRun{}}
+			if !begun(near, names, yield) {
+				return
+			}
+			f := runs{lines: near, names: names, yield: yield, open: map[shape]*lineRun{}}
 			if f.find(); f.done {
 				return
 			}
 		}
+		if strings.Contains(text, "'") && !yield(unquoted(text)) {
+			return
+		}
 		eachLine(lines, names, yield)
 	}
+}
+
+// maxLines is how many lines a call may have in front of the name of its tool, and behind it.
+const maxLines = 60
+
+// nearNames returns the lines that are not far from one that names a tool.
+func nearNames(lines []string, names func(string) bool) (out []string) {
+	next := 0 // the first one that is not in out
+	for i, line := range lines {
+		if !names(line) {
+			continue
+		}
+		if from, to := max(next, i-maxLines), min(len(lines), i+maxLines); from < to {
+			out, next = append(out, lines[from:to]...), to
+		}
+	}
+	return out
+}
+
+// begun yields lines of which those that name a tool begin at each of the places in front of the
+// name: something else may be in front of the first line of a call alone. It reports what yield does.
+func begun(lines []string, names func(string) bool, yield func(string) bool) bool {
+	parts, most := make([][]string, len(lines)), 0
+	for i, line := range lines {
+		if len(line) <= maxLine && names(line) {
+			parts[i] = partsOf(line, names)
+			most = max(most, len(parts[i]))
+		}
+	}
+	for n := range most {
+		var b strings.Builder
+		for i, line := range lines {
+			if n < len(parts[i]) {
+				line = parts[i][n]
+			}
+			b.WriteString(line + "\n")
+		}
+		if !yield(b.String()) {
+			return false
+		}
+	}
+	return true
+}
+
+// unquoted returns a text with line breaks in place of single quotation marks, but for those in
+// words: what is a list of lines in a program.
+func unquoted(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' || i > 0 && i+1 < len(text) && isWord(text[i-1]) && isWord(text[i+1]) {
+			b.WriteByte(text[i])
+			continue
+		}
+		b.WriteByte('\n')
+		for i+1 < len(text) && strings.IndexByte(" ,+;", text[i+1]) >= 0 {
+			i++
+		}
+	}
+	return b.String()
 }
 
 // maxLine is how long a line may be that is read alone, in bytes.
@@ -50,7 +116,7 @@ func eachLine(lines []string, names func(string) bool, yield func(string) bool) 
 		}
 		seen[line] = true
 		for _, part := range partsOf(line, names) {
-			bare := strings.TrimSpace(undecorated([]string{part}))
+			bare := bareLine(strings.TrimSpace(part))
 			for _, text := range []string{part, bare} {
 				if odd := strings.Count(text, "'")%2+strings.Count(text, `"`)%2 > 0; odd && !yield(text) { // it may be a call only alone
 					return
@@ -71,13 +137,15 @@ func eachLine(lines []string, names func(string) bool, yield func(string) bool) 
 	}
 }
 
+// maxParts is how many places in front of a name a call may begin at.
+const maxParts = 5
+
 // partsOf returns what may be a call at the end of a line: from the last place in front of a name
 // on, and from the places before it. Some forms are calls only at the start of a line.
 func partsOf(line string, names func(string) bool) (parts []string) {
-	const most = 3
 	places := fronts(line)
 	n := sort.Search(len(places), func(i int) bool { return !names(line[places[i].end:]) })
-	for i := n - 1; i >= 0 && len(parts) < most; i-- {
+	for i := n - 1; i >= 0 && len(parts) < maxParts; i-- {
 		if part := line[places[i].end:]; len(parts) == 0 || len(part) > len(parts[len(parts)-1]) {
 			parts = append(parts, part)
 		}
@@ -130,36 +198,49 @@ const signs = ">|»›│┃║▌▎▏*#/;%-+!$•·:.~=,&\\"
 // undecorated returns lines without numbers and signs at their starts, and signs at their
 // ends, whether the lines have the same ones or not.
 func undecorated(lines []string) string {
-	var b strings.Builder
+	var out []string
+	empty := 0 // lines in sequence without content
 	for _, line := range lines {
-		line = strings.TrimSpace(line)
-		for {
-			n := lineNumber(line)
-			rest := strings.TrimLeft(line[n:], signs+" \t")
-			rest = strings.TrimPrefix(rest, "<!--")
-			if rest == line {
-				break
-			}
-			line = rest
+		if line = strings.TrimSpace(line); line == "" || strings.ContainsFunc(line, isContent) {
+			empty = 0
+		} else if empty++; empty == 2 { // the number and the time of a text that follows
+			out = out[:len(out)-1]
+			continue
 		}
-		if item := strings.TrimSuffix(line, ","); len(item) > 1 && (item[0] == '"' || item[0] == '\'') && item[len(item)-1] == item[0] {
-			line = item[1 : len(item)-1]
-		}
-		for _, end := range []string{"-->", "*/", "**", "\\", "│", "┃", "║", "|", "`", " "} {
-			line = strings.TrimSuffix(strings.TrimRight(line, " \t"), end)
-		}
-		b.WriteString(line + "\n")
+		out = append(out, bareLine(line))
 	}
-	return b.String()
+	return strings.Join(out, "\n")
 }
+
+func bareLine(line string) string {
+	for {
+		n := lineNumber(line)
+		rest := strings.TrimPrefix(strings.TrimLeft(line[n:], signs+" \t"), "<!--")
+		if rest == line {
+			break
+		}
+		line = rest
+	}
+	if line != "" && line[0] == '"' && strings.Count(line, `"`)%2 > 0 {
+		line = line[1:]
+	}
+	if item := strings.TrimSuffix(line, ","); len(item) > 1 && (item[0] == '"' || item[0] == '\'') && item[len(item)-1] == item[0] {
+		line = item[1 : len(item)-1]
+	}
+	for _, end := range []string{"-->", "*/", "**", "\\", "│", "┃", "║", "|", "`"} {
+		line = strings.TrimRight(strings.TrimSuffix(line, end), " \t")
+	}
+	return line
+}
+
+// isContent reports whether a line with this character is more than numbers and signs.
+func isContent(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune("{}[]()`", r) }
 
 const (
 	// maxFront is how long what is in front of a line may be, in bytes, and maxFronts how
 	// many places of it are tried.
 	maxFront  = 120
 	maxFronts = 16
-	// maxLines is how many lines a call may have in front of the name of its tool, and behind it.
-	maxLines = 60
 	// maxEnds is how many signs that all lines end with are taken off.
 	maxEnds = 4
 	// maxApart is how many other lines may be between two lines that have the same in front
@@ -226,41 +307,46 @@ func (f *runs) close(i int) {
 // read yields the lines of a run, if they name a tool, as they are and without the end that
 // they have in common.
 func (f *runs) read(lines []string) {
-	if lines = f.near(lines); len(lines) < 2 {
+	text := strings.Join(lines, "\n")
+	if !f.names(text) {
 		return
 	}
-	text := strings.Join(lines, "\n")
 	if f.done = !f.yield(text); f.done {
 		return
 	}
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " \t\r")
 	}
-	end := commonEnd(lines)
-	if strings.HasSuffix(end, ">") && strings.HasPrefix(end, "</") {
-		f.done = !f.yield(withoutLast(lines, len(end)))
-		return
-	}
-	for n, signs := 1, 0; n <= len(end) && signs < maxEnds && !f.done; n++ {
-		if utf8.RuneStart(end[len(end)-n]) {
-			f.done = !f.yield(withoutLast(lines, n))
-			signs++
+	for _, n := range ends(commonEnd(lines)) {
+		if f.done = !f.yield(withoutLast(lines, n)); f.done {
+			return
 		}
 	}
 }
 
-// near returns the lines that are not far from one that names a tool.
-func (f *runs) near(lines []string) (out []string) {
-	next := 0 // the first one that is not in out
-	for i, line := range lines {
-		if !f.names(line) {
+// ends returns the lengths of what may be behind lines that have this end in common: a few signs, or
+// what begins with one of the first signs, such as tags of HTML.
+func ends(end string) (out []int) {
+	signs := 0
+	for i, r := range end {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && signs < maxEnds {
+			out = append(out, len(end)-i)
+			signs++
+		}
+	}
+	signs = 0
+	for n := 1; n <= len(end) && signs < maxEnds; n++ {
+		r, _ := utf8.DecodeRuneInString(end[len(end)-n:])
+		if !utf8.RuneStart(end[len(end)-n]) {
 			continue
 		}
-		to := min(len(lines), i+maxLines)
-		if from := max(next, i-maxLines); from < to {
-			out = append(out, lines[from:to]...)
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			break
 		}
-		next = to
+		signs++
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
 	}
 	return out
 }
@@ -274,7 +360,7 @@ func withoutLast(lines []string, n int) string {
 	return b.String()
 }
 
-// commonEnd returns the signs that all lines end with, or the tags of HTML.
+// commonEnd returns what all lines end with.
 func commonEnd(lines []string) string {
 	end, any := "", false
 	for _, line := range lines {
@@ -288,15 +374,8 @@ func commonEnd(lines []string) string {
 			}
 		}
 	}
-	if at := endTags().FindStringIndex(end); at != nil {
-		return end[at[0]:]
-	}
-	return end[len(strings.TrimRightFunc(end, func(r rune) bool {
-		return r != utf8.RuneError && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})):]
+	return end
 }
-
-var endTags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:</\w+>)+$`) })
 
 // A front is a place at which what is in front of a line may end.
 type front struct {
@@ -329,7 +408,6 @@ func fronts(line string) []front {
 	out := append(make([]front, 0, maxFronts), front{shape: shape{uint64(indent), blanks}, end: indent})
 	var signs, words hash
 	var sign rune // the last one that is not blank
-	lettered := false
 	for i := indent; i < len(line) && i < maxFront && len(out) < maxFronts-1; {
 		r, size := utf8.DecodeRuneInString(line[i:])
 		i += size
@@ -343,14 +421,14 @@ func fronts(line string) []front {
 		case unicode.IsLetter(r) || r == '_':
 			signs.add(r)
 			words.once('a')
-			sign, lettered = 'a', true
+			sign = 'a'
 			continue
 		default:
 			signs.add(r)
 			words.add(r)
 			sign = r
 		}
-		if i < len(line) && (line[i] == ' ' || line[i] == '\t') || strings.ContainsRune("<{[(=", sign) || strings.ContainsRune("\"'", sign) && lettered {
+		if i < len(line) && (line[i] == ' ' || line[i] == '\t' || line[i] == byte(r) && r != '>') || strings.ContainsRune("<{", sign) {
 			continue
 		}
 		out = append(out, front{shape{signs.sum, exact}, i, maxApart})
