@@ -127,7 +127,12 @@ ${table(env)}`);
 }
 
 async function ask(server, client, work, log, behind) {
-  const listed = await all(client, 'tools/list', 'tools'), own = ['load_tool_history', 'run_script', 'search_tool_history'];
+  const own = ['load_tool_history', 'run_script', 'search_tool_history'];
+  let listed;
+  for (let tries = 0; !listed?.some(t => !own.includes(t.name)) && tries < 60; tries++) { // a busy machine starts it late
+    await sleep(tries && 1000);
+    listed = await all(client, 'tools/list', 'tools');
+  }
   const prefix = behind ? listed.find(t => !own.includes(t.name))?.name.replace(/__.*/, '__') : '';
   const out = { prefix: behind ? prefix : server.name + '__', instructions: client.getInstructions(), tools: {}, calls: {} };
   for (const { name, ...rest } of listed) {

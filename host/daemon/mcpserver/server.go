@@ -141,6 +141,7 @@ type Server struct {
 	log hclog.Logger
 	now func() time.Time
 
+	began       time.Time
 	lastAnswers time.Duration // lastAnswers, in tests another one
 	saysEvery   time.Duration // saysEvery, in tests another one
 
@@ -178,6 +179,7 @@ func New(cfg Config) *Server {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.began = s.now()
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -238,6 +240,22 @@ func (s *Server) user(principal string) (*user, error) {
 	}
 	s.users[principal] = u
 	return u, nil
+}
+
+// firstLists is how long after the start lists of tools wait for other servers that have not
+// said for the first time which they have: not every client asks again when it is notified.
+const firstLists = 10 * time.Second
+
+func (s *Server) settle(ctx context.Context) {
+	left := s.began.Add(firstLists).Sub(s.now())
+	if _, starting := s.cfg.Host.MissingServers(); left <= 0 || len(starting) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	if s.cfg.Host.WaitServers(ctx) == nil { // or the list has what there is
+		s.Refresh()
+	}
 }
 
 // Refresh tells every client whose tools are others than before.

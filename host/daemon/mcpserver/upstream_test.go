@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,49 @@ func newUpstreamBench(t *testing.T, change ...func(*Config)) *bench {
 	}
 	b.server.Refresh()
 	return b
+}
+
+// The first list of tools waits for servers that start: many clients ask once.
+func TestListWaitsForServersThatStart(t *testing.T) {
+	m := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	m.AddTool(&mcp.Tool{Name: "late", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	handler, started := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil), make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-started:
+			handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(web.Close)
+	start := sync.OnceFunc(func() { close(started) })
+	var asked atomic.Bool
+	var forward atomic.Int64
+	b := newBench(t, func(c *host.Config, own *Config) {
+		c.Servers = []plugin.Server{{Name: "up", URL: web.URL}}
+		own.Now = func() time.Time {
+			if asked.Load() {
+				start()
+			}
+			return time.Now().Add(time.Duration(forward.Load()))
+		}
+	})
+	has := func() bool {
+		l, err := ways[0].join(b, nil).ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(l.Tools, func(x *mcp.Tool) bool { return x.Name == "up__late" })
+	}
+	forward.Store(int64(firstLists))
+	if has() {
+		t.Error("the server has answered before it started")
+	}
+	forward.Store(0)
+	asked.Store(true)
+	if !has() {
+		t.Error("the list did not wait for the server")
+	}
 }
 
 // A client that wants to know how a call gets on hears that it runs, also where the server says

@@ -284,6 +284,9 @@ func (u *user) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			p, _ := req.GetParams().(*mcp.ListResourcesParams)
 			return u.archives(ctx, p)
 		}
+		if method == "tools/list" {
+			u.s.settle(ctx)
+		}
 		client := u.s.clientOf(req)
 		ctx = withClient(marked(ctx, req), client)
 		call, ok := req.GetParams().(*mcp.CallToolParamsRaw)
