@@ -119,7 +119,7 @@ LAWS = ^(TestNoQuotationStartsATool|TestACallInDisguiseIsHeld|TestHonestTurnsAre
 # and of four large ones the tests in which they do. make test-all watches all but ALONE.
 RACED = ./agent ./agent/model/internal/wire ./host/approval ./host/archive \
   $(addprefix ./host/daemon/,access approvals client httpjson lease mcpserver openai pulse resume session settings setup sse telemetry turns usage) \
-  $(addprefix ./host/internal/,app catalog chat cpusched frames history jail lockfile/... mcpclient memory modindex otlp quarantine runner sched snapshot sqlite toolfind upstream watch worker)
+  $(addprefix ./host/internal/,app catalog chat frames history jail lockfile/... mcpclient memory modindex otlp quarantine runner sched snapshot sqlite toolfind upstream watch worker)
 SHARED_HOST    = ^Test(Swap|Concurrent|Reload|Watch|Storm|Closed|CloseWhile|CloseEndsCalls|Servers?List|Briefs|ApplyServers|ApplyWhileCallsRun|CallsFinish|CallsWhile|FirstCallWaits|HostsShare|Identical|OneCompile|OneSlowTool|TheFirstCallsLoad|WaitingForAPerson)
 SHARED_DAEMON  = ^Test(Resume$$|ATurnEnds|EndATurn|SeveralConnections|JoinARunning|Drain|APanic|ApprovalsOfOneRound|ApprovalEnds|CardAnswered|Pulse|MCPStream|MCPDrain|DeleteWhile|AMatchThatIsBusy|ReloadTakes|TasksAreRequests|Changes|FiftyWrites|ConcurrentTurns|Configure|PurgeWaits|QuotaAtTheEdge|UsersSeeTheirOwn)
 SHARED_SCRIPT  = ^Test(Run$$|Cancel|CallsThatNobodyAwaits|DecidedAndNotYetRunning|CrashesAtAStop|Patience|RunTime)

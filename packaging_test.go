@@ -35,7 +35,7 @@ func TestServiceUnit(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "KillMode": "mixed", "OOMPolicy": "continue", "NoNewPrivileges": "yes", "User": "weir", "LimitNICE": "+0",
+		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "KillMode": "mixed", "OOMPolicy": "continue", "NoNewPrivileges": "yes", "User": "weir",
 	} {
 		if got := set["[Service]"+key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)

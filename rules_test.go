@@ -76,7 +76,6 @@ var levels = map[string]int{
 	"host/internal/packed":           0,
 	"host/internal/lines":            0,
 	"host/internal/linediff":         0,
-	"host/internal/cpusched":         1,
 	"host/internal/frames":           1,
 	"host/internal/confine":          1,
 	"host/internal/quarantine":       2,
@@ -211,9 +210,6 @@ var allowed = map[string]map[string]string{
 	},
 	"host/internal/memsnap": {
 		"golang.org/x/sys": "memory maps and their requests",
-	},
-	"host/internal/cpusched": {
-		"golang.org/x/sys": "scheduling attributes of threads",
 	},
 	"host/internal/confine": {
 		"golang.org/x/sys":                    "system call filters, capabilities and limits",

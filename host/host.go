@@ -16,7 +16,6 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/catalog"
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/egress"
 	"github.com/weirhost/weir/host/internal/history"
 	"github.com/weirhost/weir/host/internal/judge"
@@ -61,7 +60,7 @@ type Host struct {
 	catalog      *catalog.Catalog // which plugins may run
 	index        *modindex.Index
 	memory       approval.Memory
-	largeText    cpusched.LargeTexts
+	largeText    largeTexts
 	running      *sched.Limiter     // slots for the guests that run
 	modules      *runner.Cache      // the loaded modules
 	lister       *runner.ToolLister // asks third-party plugins for their tools

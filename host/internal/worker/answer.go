@@ -21,6 +21,7 @@ const (
 	maxLines    = 2000    // log lines
 	maxReports  = 1000    // progress reports, as many as the sandbox passes on
 	maxRequests = 100_000 // HTTP requests
+	maxThreads  = 2       // threads that run the guest: the first, and another one in its place
 	maxWords    = 500     // bytes of a report's text
 	maxMsg      = 12 << 10
 )
@@ -33,6 +34,13 @@ func (c *call) serve(f frames.Frame) error {
 			return frames.ErrProtocol
 		}
 		return c.log(f)
+	case kindThread:
+		m, err := frames.Decode[threadMeta](f)
+		if c.threads++; err != nil || c.threads > maxThreads || !c.w.hasThread(m.ID) {
+			return frames.ErrProtocol
+		}
+		c.w.thread.Store(int64(m.ID))
+		return nil
 	case kindProgress:
 		if c.reports++; c.reports > maxReports || c.inv.Progress == nil {
 			return frames.ErrProtocol

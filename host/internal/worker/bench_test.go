@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/guesttest"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/wasmtest"
@@ -116,7 +115,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := load(b, newPool(b, nil), pl)
 			for b.Loop() {
-				w, err := m.start(b.Context(), nil)
+				w, err := m.spawn(b.Context(), nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -191,17 +190,17 @@ func BenchmarkCallers(b *testing.B) {
 		}
 		theirs := func() (sum time.Duration) {
 			for _, pid := range childrenOf(os.Getpid()) {
-				sum += cpusched.CPUTimeOf(pid)()
+				sum += cpuTimeOf(pid)
 			}
 			return sum
 		}
 		b.Run(name, func(b *testing.B) {
 			round(200) // that start workers, and measure the duration of a call
-			ours, before := cpusched.CPUTimeOf(os.Getpid())(), theirs()
+			ours, before := cpuTimeOf(os.Getpid()), theirs()
 			b.ResetTimer()
 			round(int64(b.N))
 			b.StopTimer()
-			b.ReportMetric(float64((cpusched.CPUTimeOf(os.Getpid())()-ours).Nanoseconds())/1e3/float64(b.N), "µs-parent")
+			b.ReportMetric(float64((cpuTimeOf(os.Getpid())-ours).Nanoseconds())/1e3/float64(b.N), "µs-parent")
 			b.ReportMetric(float64((theirs()-before).Nanoseconds())/1e3/float64(b.N), "µs-workers")
 		})
 	}

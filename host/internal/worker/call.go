@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -19,13 +18,11 @@ type call struct {
 	w        *process
 
 	mu    sync.Mutex
-	timer *time.Timer
-	short bool           // counted as a short call
-	task  *cpusched.Task // else
 	ended bool
-	lost  bool // the worker is lost
+	lost  bool // the worker must not have another call
 
 	undone   bool // the guest has certainly not begun: another worker must run it
+	threads  int
 	lines    int
 	reports  int
 	requests int
@@ -35,8 +32,10 @@ type call struct {
 func (c *call) run() (sandbox.Output, *tool.Error) {
 	began := time.Now()
 	c.deadline = began.Add(c.inv.Timeout)
+	meta := c.meta()
+	c.w.low = false
 	defer c.begin()()
-	if err := c.w.send.Write(kindCall, c.meta(), c.inv.Input); err != nil {
+	if err := c.w.send.Write(kindCall, meta, c.inv.Input); err != nil {
 		c.undone = true // a worker reads all of a call before it begins it
 		return c.loss(err)
 	}
@@ -63,49 +62,25 @@ func (c *call) run() (sandbox.Output, *tool.Error) {
 func (c *call) meta() *callMeta {
 	return &callMeta{
 		Export: c.inv.Export, Tool: c.inv.Tool, MaxChars: c.inv.Limits.MaxChars, MaxLines: c.inv.Limits.MaxLines, Config: c.inv.Grant.Config,
-		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh, MCP: c.inv.MCP,
+		MaxOutput: c.inv.MaxOutput, HTTP: c.inv.Grant.HTTP != nil, Progress: c.inv.Progress != nil, Fresh: c.inv.Fresh, MCP: c.inv.MCP, NewThread: c.w.low,
 	}
 }
 
-// begin registers the call with the CPU scheduler and arranges for the worker's kill
-// at the deadline, and when the caller's context or the module ends. The returned
-// function ends all of it.
+// begin arranges for the worker's kill at the deadline, and when the caller's context or the
+// module ends. The returned function ends that.
 func (c *call) begin() (end func()) {
-	t := c.module.pool.sched
-	next := c.inv.Timeout
-	if c.module.computes.Load() {
-		c.task = t.Join(c.module.plugin.Name, c.w.sched, true)
-	} else {
-		c.short, next = true, min(next, c.module.pool.grace)
-		t.BeginShort()
-	}
-	c.mu.Lock()
-	c.timer = time.AfterFunc(next, c.wake)
-	c.mu.Unlock()
+	timer := time.AfterFunc(c.inv.Timeout, c.kill)
 	gone := context.AfterFunc(c.outer, c.kill)
 	closing := context.AfterFunc(c.module.calls.Life(), c.kill)
+	work := c.w.beginShift()
 	return func() {
+		timer.Stop()
 		gone()
 		closing()
-		c.end()
-	}
-}
-
-// wake runs when the call has lasted long, and at its deadline.
-func (c *call) wake() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	left := time.Until(c.deadline)
-	switch {
-	case c.ended:
-	case left <= 0:
-		c.stop()
-	default:
-		if c.short {
-			c.short = false
-			c.task = c.module.pool.sched.Promote(c.module.plugin.Name, c.w.sched)
-		}
-		c.timer.Reset(left)
+		work.end()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended = true
 	}
 }
 
@@ -114,30 +89,8 @@ func (c *call) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended {
-		c.stop()
-	}
-}
-
-// stop kills the worker; c.mu is held.
-func (c *call) stop() {
-	c.lost = true
-	c.w.kill()
-}
-
-// end ends the call's timer and its share of the cores.
-func (c *call) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	c.timer.Stop()
-	proved := false
-	if c.short {
-		c.module.pool.sched.EndShort()
-	} else {
-		proved = c.module.pool.sched.End(c.task)
-	}
-	if c.module.computes.Load() != proved {
-		c.module.computes.Store(proved)
+		c.lost = true
+		c.w.kill()
 	}
 }
 

@@ -89,9 +89,7 @@ func TestALateKillEndsNoOtherCall(t *testing.T) {
 	c := &call{module: s.m, outer: t.Context(), w: w, inv: sandbox.Invocation{Export: "run", Input: []byte("a"), Timeout: time.Hour, MaxOutput: 10}}
 	s.answered("a")(s.m.serve(c))
 	s.hold(t.Context(), s.answered("hold "+s.door))
-	c.deadline = time.Now()
 	c.kill()
-	c.wake()
 	s.have(s.door)
 	s.rests(1)
 	s.end("a", "hold door")

@@ -192,35 +192,69 @@ type guest interface {
 // work runs calls one after the other until the parent closes the pipe. While a guest
 // runs nothing is read; the kernel kills this process with its parent.
 func (c *child) work(g guest) error {
-	for {
-		c.trimmer.Begin()
-		f, err := c.in.Read(&expectCall, c.input)
-		if err != nil {
-			return nil
-		}
-		c.trimmer.End()
-		var m callMeta
-		if err := m.unpack(f.Meta); err != nil {
-			return err
-		}
-		if cap(f.Data) <= keepInput {
-			c.input = f.Data
-		}
-		out, fail := g.Call(context.Background(), c.invocation(m, f.Data))
-		if m.MCP && fail == nil && !out.Text { // the parent reads no JSON of a guest
-			out.Bytes, out.Text = answer.Flatten(c.flat[:0], out.Bytes)
-			out.Flat = !out.Text
-			if cap(out.Bytes) <= keepInput {
-				c.flat = out.Bytes
+	over := make(chan error)
+	go c.workOn(g, nil, over)
+	return <-over
+}
+
+// workOn runs calls on one thread: first one that was read, if any, and then others until
+// the parent wants another thread, since it has lowered the priority of this one.
+func (c *child) workOn(g guest, first *frames.Frame, over chan<- error) {
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	err := c.out.Write(kindThread, threadMeta{threadID()}, nil)
+	for next := first; err == nil; next = nil {
+		f := next
+		if f == nil {
+			if f = c.read(); f == nil {
+				break
 			}
 		}
-		if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, out.Text, out.Flat, metaOfFailure(fail)}, out.Bytes); err != nil {
-			return nil
+		var m callMeta
+		if err = m.unpack(f.Meta); err != nil {
+			break
 		}
-		if len(f.Data)+len(out.Bytes) > collectOver {
-			runtime.GC()
+		if m.NewThread && next == nil {
+			go c.workOn(g, f, over)
+			return
+		}
+		if !c.run(g, m, f.Data) {
+			break
 		}
 	}
+	over <- err
+}
+
+// read returns the next call; nil: the parent has closed the pipe.
+func (c *child) read() *frames.Frame {
+	c.trimmer.Begin()
+	f, err := c.in.Read(&expectCall, c.input)
+	if err != nil {
+		return nil
+	}
+	c.trimmer.End()
+	if cap(f.Data) <= keepInput {
+		c.input = f.Data
+	}
+	return &f
+}
+
+// run runs a call and writes its result. It returns false if the parent has gone.
+func (c *child) run(g guest, m callMeta, input []byte) bool {
+	out, fail := g.Call(context.Background(), c.invocation(m, input))
+	if m.MCP && fail == nil && !out.Text { // the parent reads no JSON of a guest
+		out.Bytes, out.Text = answer.Flatten(c.flat[:0], out.Bytes)
+		out.Flat = !out.Text
+		if cap(out.Bytes) <= keepInput {
+			c.flat = out.Bytes
+		}
+	}
+	if err := c.out.Write(kindResult, &resultMeta{int64(out.Memory), int64(out.Instance), out.Relist, out.Text, out.Flat, metaOfFailure(fail)}, out.Bytes); err != nil {
+		return false
+	}
+	if len(input)+len(out.Bytes) > collectOver {
+		runtime.GC()
+	}
+	return true
 }
 
 // collectOver is how many bytes of a call are not left as garbage beside the next one's.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"sync/atomic"
 
 	"github.com/weirhost/weir/host/internal/confine"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -18,9 +17,8 @@ import (
 // A compileMode says for which process a module is compiled, and how carefully the
 // cache is checked.
 type compileMode struct {
-	checked    bool // for this process, with loop checks; else for workers
-	check      cacheCheck
-	background bool // no caller waits for it
+	checked bool // for this process, with loop checks; else for workers
+	check   cacheCheck
 }
 
 // A cacheCheck is how the cache is checked for the module's code.
@@ -40,10 +38,9 @@ func (p *Pool) Compile(ctx context.Context, pl sandbox.Plugin, checked bool) (sa
 	return p.prepare(ctx, pl, compileMode{checked: checked, check: verifyCode})
 }
 
-// Precompile is Compile in the background: it gives way to everything that a caller
-// waits for.
+// Precompile is Compile without the facts.
 func (p *Pool) Precompile(ctx context.Context, pl sandbox.Plugin, checked bool) error {
-	_, err := p.prepare(ctx, pl, compileMode{checked: checked, background: true})
+	_, err := p.prepare(ctx, pl, compileMode{checked: checked})
 	return err
 }
 
@@ -77,16 +74,13 @@ func (p *Pool) compile(ctx context.Context, pl sandbox.Plugin, mode compileMode)
 		if p.compiled(pl, digest, mode) {
 			return nil
 		}
-		c, mine := p.claim(digest, mode.background)
+		done, mine := p.claim(digest)
 		if mine {
 			defer p.unclaim(digest)
-			return p.try(ctx, pl, digest, mode, c)
-		}
-		if !mode.background && c.patient.Swap(false) {
-			p.sched.Reschedule()
+			return p.try(ctx, pl, digest, mode)
 		}
 		select {
-		case <-c.done:
+		case <-done:
 			mode.check = min(mode.check, verifyCode) // it was compiled just now
 		case <-ctx.Done():
 			return again(pl, tool.Text{Format: "compiling was stopped"})
@@ -98,40 +92,32 @@ func (p *Pool) compiled(pl sandbox.Plugin, digest string, mode compileMode) bool
 	return mode.check == trustRecord && p.LikelyCompiled(digest, mode.checked) || mode.check <= verifyCode && p.inspectors[mode.checked].Compiled(pl)
 }
 
-// A compiling is a module that is being compiled.
-type compiling struct {
-	done    chan struct{} // closed at the end
-	patient atomic.Bool   // no caller waits for it
-}
-
 // claim registers the caller as the one that compiles a module. Else it returns what
-// to wait for.
-func (p *Pool) claim(digest string, patient bool) (c *compiling, mine bool) {
+// is closed at the end.
+func (p *Pool) claim(digest string) (done chan struct{}, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c, ok := p.compiling[digest]; ok {
-		return c, false
+	if done, ok := p.compiling[digest]; ok {
+		return done, false
 	}
-	c = &compiling{done: make(chan struct{})}
-	c.patient.Store(patient)
-	p.compiling[digest] = c
-	return c, true
+	p.compiling[digest] = make(chan struct{})
+	return nil, true
 }
 
 func (p *Pool) unclaim(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.compiling[digest].done)
+	close(p.compiling[digest])
 	delete(p.compiling, digest)
 }
 
 // try compiles a module in a child. The attempt is recorded in the quarantine before
 // it begins, so even a crash of this process does not hide it.
-func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode compileMode, c *compiling) error {
+func (p *Pool) try(ctx context.Context, pl sandbox.Plugin, digest string, mode compileMode) error {
 	if err := p.quarantine.Begin(digest, pl.Name); err != nil {
 		return again(pl, tool.Textf("the attempt to compile it cannot be recorded: %s", err))
 	}
-	err := p.compileOnce(ctx, pl, mode.checked, &c.patient)
+	err := p.compileOnce(ctx, pl, mode.checked)
 	var lost *lossError
 	switch {
 	case err == nil:
@@ -182,16 +168,11 @@ const slowness = 20
 
 var errSlow = errors.New("too slow")
 
-// compileOnce compiles the module in one child.
-func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool, patient *atomic.Bool) error {
+// compileOnce compiles the module in one child, of low priority.
+func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.ending, stop)()
-	turn, err := p.sched.Wait(ctx, pl.Name, patient)
-	if err != nil {
-		return err
-	}
-	defer p.sched.End(turn)
 	ctx, cancel := context.WithTimeoutCause(ctx, slowness*p.cfg.CompileCPU, errSlow)
 	defer cancel()
 	w, err := p.spawn("compile "+pl.Name, nil)
@@ -199,7 +180,7 @@ func (p *Pool) compileOnce(ctx context.Context, pl sandbox.Plugin, checked bool,
 		return err
 	}
 	defer w.discard()
-	p.sched.Bind(turn, w.sched)
+	w.lower()
 	err = w.load(ctx, loadMeta{
 		Plugin: pl.Name, Engine: p.cfg.Engine, Exports: pl.Exports, Memory: int64(pl.Memory), Cache: p.cacheOf(), CacheVersion: p.inspectors[checked].CacheVersion(),
 		Compile: true, Checked: checked,

@@ -19,7 +19,8 @@
 //
 //	module.go   Module.Call: admit, find a worker, run, release
 //	wait.go     an idle worker, or the first that becomes free or was started
-//	call.go     one call: deadline, CPU scheduling, the loop that reads frames
+//	call.go     one call: deadline, the loop that reads frames
+//	shift.go    a call that computes for long gives way to others
 //	answer.go   what a worker sends during a call, and what it may send
 //	process.go  a child process as its parent sees it, and how it was lost
 //	idle.go     workers without calls
@@ -27,7 +28,7 @@
 //	helper.go   a child that checks manifests, for package judge
 //
 // protocol.go, meta.go, packed.go and failure.go define the frames; package frames
-// carries them, and package cpusched shares the cores.
+// carries them.
 //
 // The parent does not trust a child. Every length is checked before memory is allocated,
 // every count is bounded, every text is cleaned, and an invalid frame ends the child. Beyond

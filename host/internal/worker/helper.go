@@ -66,7 +66,7 @@ func (h *Helper) Do(ctx context.Context, f func(*frames.Reader, *frames.Writer) 
 }
 
 // Spent reports whether too little CPU time is left for another piece.
-func (h *Helper) Spent() bool { return h.w.sched.CPUTime() >= h.cpu }
+func (h *Helper) Spent() bool { return h.w.cpuTime() >= h.cpu }
 
 // PID returns the number of the child's process.
 func (h *Helper) PID() int { return h.w.cmd.Process.Pid }

@@ -43,6 +43,9 @@ type (
 		Refused     msg.Wire // why the module was not loaded; zero: it was
 		NotCompiled bool     // the cache does not hold it
 	}
+	threadMeta struct {
+		ID int // of the thread that runs the guest from now on
+	}
 	progressMeta struct {
 		Done, Total int
 		Message     string

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,15 +19,13 @@ import (
 // A Module is a plugin that runs in worker processes. Each process runs one call at a
 // time, and as many are started as calls run at once. It is safe for concurrent use.
 type Module struct {
-	pool     *Pool
-	log      hclog.Logger
-	plugin   sandbox.Plugin
-	facts    sandbox.Facts
-	calls    *sandbox.Calls
-	computes atomic.Bool // its last call computed for long
+	pool   *Pool
+	log    hclog.Logger
+	plugin sandbox.Plugin
+	facts  sandbox.Facts
+	calls  *sandbox.Calls
 
 	starts sync.WaitGroup
-	turns  chan struct{} // holds one for each process that is being started
 
 	waiters  []*waiter      // in the order of their arrival; the pool's mu guards it
 	starting map[string]int // starts that have not ended, by mountKey; the pool's mu guards it
@@ -44,7 +40,7 @@ func (p *Pool) Load(ctx context.Context, pl sandbox.Plugin) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending), turns: make(chan struct{}, runtime.GOMAXPROCS(0)), starting: map[string]int{}}
+	m := &Module{pool: p, log: p.log.Named("plugin." + pl.Name), plugin: pl, facts: facts, calls: sandbox.NewCalls(p.ending), starting: map[string]int{}}
 	return m, nil
 }
 
@@ -103,10 +99,11 @@ var errNoSlot = errors.New("the call ended before it had a slot")
 // startTime bounds the start of a worker, which is not part of a call's own time.
 const startTime = 90 * time.Second
 
-// make starts a worker. It compiles the module again if the cache was emptied or
-// damaged, or holds code that no engine of this version accepts.
-func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, error) {
-	w, err := m.start(ctx, mounts)
+// make starts a worker; nil without an error: no call waits for one any more. It compiles
+// the module again if the cache was emptied or damaged, or holds code that no engine of
+// this version accepts.
+func (m *Module) make(ctx context.Context, key string, mounts []jail.Mount) (*process, error) {
+	w, err := m.start(ctx, key, mounts)
 	for _, l := range []cacheCheck{verifyCode, recompile} {
 		if !errors.Is(err, sandbox.ErrNotCompiled) {
 			break
@@ -114,23 +111,40 @@ func (m *Module) make(ctx context.Context, mounts []jail.Mount) (*process, error
 		if err := m.pool.compile(ctx, m.plugin, compileMode{check: l}); err != nil {
 			return nil, err
 		}
-		w, err = m.start(ctx, mounts)
+		w, err = m.start(ctx, key, mounts)
 	}
 	return w, err
 }
 
-// start starts a worker with the module loaded.
-func (m *Module) start(ctx context.Context, mounts []jail.Mount) (*process, error) {
-	turn, err := m.pool.sched.Wait(ctx, m.plugin.Name, nil)
-	if err != nil {
-		return nil, err
+// turnTime is how long a start keeps its turn. One that takes longer waits for something
+// else than a core, as for a folder on a network that has gone.
+const turnTime = 5 * time.Second
+
+// start starts a worker when its turn has come: as many start at the same time as there
+// are cores, less one, since more would delay each other and short calls. It starts none
+// if no call waits for it then.
+func (m *Module) start(ctx context.Context, key string, mounts []jail.Mount) (*process, error) {
+	select {
+	case m.pool.turns <- struct{}{}:
+		end := sync.OnceFunc(func() { <-m.pool.turns })
+		defer end()
+		defer time.AfterFunc(turnTime, end).Stop()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	defer m.pool.sched.End(turn)
+	if m.endStart(key, false) {
+		return nil, nil
+	}
+	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m && i.w.key != key }) // with folders that are no longer granted
+	return m.spawn(ctx, mounts)
+}
+
+// spawn starts a worker with the module loaded.
+func (m *Module) spawn(ctx context.Context, mounts []jail.Mount) (*process, error) {
 	w, err := m.pool.spawn(m.plugin.Name, mounts)
 	if err != nil {
 		return nil, err
 	}
-	m.pool.sched.Bind(turn, w.sched)
 	if err := m.load(ctx, w, mounts); err != nil {
 		return nil, err
 	}

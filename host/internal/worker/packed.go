@@ -19,6 +19,7 @@ type callMeta struct {
 	MaxOutput          int
 	HTTP, Progress     bool // whether the parent answers
 	Fresh, MCP         bool
+	NewThread          bool // it runs on another thread than the call before
 }
 
 // A resultMeta is the small part of a result.
@@ -36,6 +37,7 @@ const (
 	bitProgress
 	bitFresh
 	bitMCP
+	bitThread
 )
 
 const (
@@ -59,6 +61,9 @@ func (m *callMeta) Pack(b []byte) []byte {
 	if m.MCP {
 		set |= bitMCP
 	}
+	if m.NewThread {
+		set |= bitThread
+	}
 	b = packed.Text(packed.Text(append(b, set), m.Export), m.Tool)
 	for _, n := range []int{m.MaxChars, m.MaxLines, m.MaxOutput, len(m.Config)} {
 		b = binary.AppendVarint(b, int64(n))
@@ -73,6 +78,7 @@ func (m *callMeta) unpack(b []byte) error {
 	p := packed.Read(b)
 	set := p.Byte()
 	m.HTTP, m.Progress, m.Fresh, m.MCP = set&bitHTTP != 0, set&bitProgress != 0, set&bitFresh != 0, set&bitMCP != 0
+	m.NewThread = set&bitThread != 0
 	m.Export, m.Tool = p.Text(), p.Text()
 	m.MaxChars, m.MaxLines, m.MaxOutput = int(p.Number()), int(p.Number()), int(p.Number())
 	m.Config = nil

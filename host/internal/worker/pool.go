@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/weirhost/weir/host/internal/confine"
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/quarantine"
 	"github.com/weirhost/weir/host/internal/sandbox"
@@ -70,12 +69,10 @@ const (
 type Pool struct {
 	cfg        Config
 	log        hclog.Logger
-	grace      time.Duration            // how long a call counts as short
 	inspectors map[bool]*sandbox.Engine // by checked: they examine modules and the cache, and run nothing
 	spawner    *spawner
-	sched      *cpusched.Scheduler
-	idleClass  bool   // workers may use the idle class; else waiting ones have short slices
-	temp       string // the cache if Config names none
+	turns      chan struct{} // holds one for each worker that is being started
+	temp       string        // the cache if Config names none
 	children   sync.WaitGroup
 
 	quarantine *quarantine.List
@@ -89,7 +86,7 @@ type Pool struct {
 	idle   []*idleWorker  // in the order of their last use
 	sweep  *time.Timer
 
-	compiling map[string]*compiling // by digest
+	compiling map[string]chan struct{} // by digest; closed at the end
 }
 
 // New returns a Pool; it starts no process yet. The error concerns the folder for
@@ -98,7 +95,7 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 	if !Supported() || len(c.Command) == 0 {
 		return nil, msg.Errorf("this system cannot run tools in processes of their own")
 	}
-	p = &Pool{cfg: c.withDefaults(), log: c.Logger, grace: cpusched.ShortCallTime, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]*compiling{}}
+	p = &Pool{cfg: c.withDefaults(), log: c.Logger, inspectors: map[bool]*sandbox.Engine{}, compiling: map[string]chan struct{}{}}
 	p.log = cmp.Or(p.log, hclog.NewNullLogger())
 	if p.quarantine, err = quarantine.Open(c.Quarantine, p.log); err != nil {
 		return nil, err
@@ -114,15 +111,11 @@ func New(ctx context.Context, c Config) (p *Pool, err error) {
 			return nil, errors.Join(err, p.removeTemp())
 		}
 	}
-	p.idleClass = cpusched.CanUseIdleClass()
-	if !p.idleClass {
-		cpusched.UseShortSlices()
-	}
 	if err := confine.Hide(); err != nil {
 		return nil, errors.Join(err, p.removeTemp())
 	}
 	p.ending, p.end = context.WithCancel(context.Background())
-	p.spawner, p.sched = newSpawner(), cpusched.New(runtime.GOMAXPROCS(0), cpusched.CPUTimeOf(os.Getpid()))
+	p.spawner, p.turns = newSpawner(), make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	return p, nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/weirhost/weir/host/internal/cpusched"
 	"github.com/weirhost/weir/host/internal/frames"
 	"github.com/weirhost/weir/host/internal/jail"
 	"github.com/weirhost/weir/host/internal/msg"
@@ -27,10 +27,10 @@ type process struct {
 	read   *frames.Reader
 	send   *frames.Writer
 	loan   *jail.Loan
-	key    string // mountKey of its folders
+	key    string       // mountKey of its folders
+	thread atomic.Int64 // runs its guests; 0: not known yet
+	low    bool         // the priority of that thread was lowered
 	stderr *stderrHead
-
-	sched *cpusched.OSProcess // as the CPU scheduler knows it
 
 	weight   tool.Bytes // of its own memory, when it was last measured; the pool's mu guards it and the next
 	measured time.Time
@@ -68,7 +68,6 @@ func (p *Pool) spawn(plugin string, mounts []jail.Mount) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errSpawn, err, ours.Close(), loan.Close())
 	}
-	w.sched = cpusched.NewOSProcess(w.cmd.Process, p.idleClass)
 	p.children.Go(func() { w.reap() })
 	return w, nil
 }

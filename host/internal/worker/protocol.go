@@ -16,6 +16,7 @@ const (
 	kindProgress                        // progressMeta
 	kindLog                             // logMeta
 	kindRequest                         // requestMeta; the body
+	kindThread                          // threadMeta
 )
 
 const (
@@ -40,7 +41,7 @@ func fromChild(maxOutput int, mcp bool) frames.Limits {
 		maxOutput = answer.MaxFlat
 	}
 	return frames.Limits{
-		kindLog: {Meta: maxText}, kindProgress: {Meta: maxText},
+		kindLog: {Meta: maxText}, kindProgress: {Meta: maxText}, kindThread: {Meta: maxText},
 		kindResult: {Meta: maxText, Data: maxOutput}, kindRequest: {Meta: maxMeta, Data: maxBody},
 	}
 }

@@ -20,7 +20,7 @@ func TestCallMetaSurvivesPacking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := callMeta{
 			Export: text.Draw(t, "export"), MaxChars: rapid.Int().Draw(t, "chars"), MaxLines: rapid.Int().Draw(t, "lines"), MaxOutput: rapid.Int().Draw(t, "output"),
-			HTTP: rapid.Bool().Draw(t, "http"), Progress: rapid.Bool().Draw(t, "progress"), MCP: rapid.Bool().Draw(t, "mcp"),
+			HTTP: rapid.Bool().Draw(t, "http"), Progress: rapid.Bool().Draw(t, "progress"), MCP: rapid.Bool().Draw(t, "mcp"), NewThread: rapid.Bool().Draw(t, "thread"),
 		}
 		if c := rapid.MapOfN(text, text, 0, 5).Draw(t, "config"); len(c) > 0 {
 			m.Config = c

@@ -87,26 +87,15 @@ func (m *Module) await(ctx context.Context, s *waiter) (*process, error) {
 	return nil, err
 }
 
-// startWorker starts a worker when its turn has come, and gives it to the first that
-// waits for one: as many start at the same time as there are cores, since more would only
-// delay each other. If no call waits any more, it starts none. A start that has begun goes
-// on without its caller, because the next call needs it.
+// startWorker starts a worker, and gives it to the call that has waited longest. A start
+// that has begun goes on without its caller, because the next call needs it.
 func (m *Module) startWorker(key string, mounts []jail.Mount) {
 	ctx, cancel := context.WithTimeout(m.calls.Life(), startTime)
 	defer cancel()
-	select {
-	case m.turns <- struct{}{}:
-		defer func() { <-m.turns }()
-	case <-ctx.Done():
-		m.endStart(key, true)
-		m.hand(key, nil, ctx.Err())
+	w, err := m.make(ctx, key, mounts)
+	if w == nil && err == nil {
 		return
 	}
-	if m.endStart(key, false) {
-		return
-	}
-	m.pool.discardIdle(func(i *idleWorker) bool { return i.module == m && i.w.key != key }) // with folders that are no longer granted
-	w, err := m.make(ctx, mounts)
 	m.endStart(key, true)
 	if !m.hand(key, w, err) && err == nil {
 		m.pool.release(m, w)

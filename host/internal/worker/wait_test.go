@@ -63,8 +63,8 @@ func TestAStartServesTheNextCall(t *testing.T) {
 // The turn of a start comes when no call waits for it any more: it starts no process.
 func TestAStartThatNoCallWaitsForStartsNothing(t *testing.T) {
 	s := newStage(t, 1)
-	for range cap(s.m.turns) {
-		s.m.turns <- struct{}{}
+	for range cap(s.m.pool.turns) {
+		s.m.pool.turns <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.call(ctx, "a", s.failed(tool.Cancelled))
@@ -72,8 +72,8 @@ func TestAStartThatNoCallWaitsForStartsNothing(t *testing.T) {
 	s.starts(1)
 	cancel()
 	s.calls.Wait()
-	for range cap(s.m.turns) {
-		<-s.m.turns
+	for range cap(s.m.pool.turns) {
+		<-s.m.pool.turns
 	}
 	s.rests(0)
 }

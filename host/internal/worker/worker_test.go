@@ -242,6 +242,7 @@ func TestWorkersThatBreakTheProtocol(t *testing.T) {
 		{"reports without end", tool.Failed, broken},
 		{"zeros without end", tool.Failed, broken},
 		{"a request that is not granted", tool.Failed, broken},
+		{"a thread of another", tool.Failed, broken},
 		{"half a frame", tool.Trapped, "run crashed together with its process"},
 		{"nothing", tool.Trapped, "run crashed together with its process"},
 		{"an heir", tool.Trapped, "run crashed together with its process"},
@@ -568,7 +569,7 @@ func TestSecretsStayInTheParent(t *testing.T) {
 	defer server.Close()
 	p := newPool(t, nil)
 	m := load(t, p, sandbox.Plugin{Name: "guest", Wasm: goGuest})
-	w, err := m.start(t.Context(), nil)
+	w, err := m.spawn(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

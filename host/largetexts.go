@@ -1,18 +1,17 @@
-package cpusched
+package host
 
 import (
 	"runtime"
 	"sync"
 )
 
-// largeText is the size in bytes from which a text occupies a core for ten
-// milliseconds and more.
+// largeText is the size in bytes from which a text occupies a core for ten milliseconds
+// and more.
 const largeText = 1 << 20
 
-// LargeTexts runs what works on large texts, one at a time: if they occupied all cores,
-// short calls would wait several of the scheduler's time slices. Calls in worker
-// processes have priority over them. The zero value is ready.
-type LargeTexts struct {
+// largeTexts runs what works on large texts, one at a time: if they occupied all cores,
+// short calls would wait for them. The zero value is ready.
+type largeTexts struct {
 	mu   sync.Mutex
 	done int // bytes since the last collection
 }
@@ -22,14 +21,14 @@ type LargeTexts struct {
 const collectEvery = 16 << 20
 
 // Do runs f, which works on a text of n bytes.
-func (l *LargeTexts) Do(n int, f func()) {
+func (l *largeTexts) Do(n int, f func()) {
 	if n < largeText {
 		f()
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	RunPreemptible(f)
+	f()
 	if l.done += n; l.done >= collectEvery {
 		l.done = 0
 		runtime.GC()
