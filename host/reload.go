@@ -4,12 +4,15 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/snapshot"
+	"github.com/weirhost/weir/host/internal/text"
 	"github.com/weirhost/weir/host/internal/watch"
 	"github.com/weirhost/weir/host/plugin"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // defaultGrace is how long the files of a working plugin may be unusable and unchanged
@@ -258,6 +261,43 @@ func (h *Host) WaitServers(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return h.reload(ctx)
+}
+
+// RestartServer starts an MCP server again, waits until it has answered or failed, and returns
+// its state. Its running calls fail. The error is that of ctx, or a *plugin.Error if there is
+// no server of that name.
+func (h *Host) RestartServer(ctx context.Context, name string) (plugin.Info, error) {
+	ok, err := h.servers.Restart(ctx, name)
+	if !ok {
+		return plugin.Info{}, h.noServer(name)
+	}
+	if err != nil && ctx.Err() != nil { // one that is down has its reason in its state
+		return plugin.Info{}, ctx.Err()
+	}
+	if err := h.reload(ctx); err != nil {
+		return plugin.Info{}, err
+	}
+	for _, p := range h.Plugins() {
+		if p.Kind == plugin.KindServer && p.Name == name {
+			return p, nil
+		}
+	}
+	return plugin.Info{}, h.noServer(name) // it was removed meanwhile
+}
+
+// noServer returns the error of a request for a server that is none.
+func (h *Host) noServer(name string) error {
+	var names []string
+	for _, server := range h.servers.Servers() {
+		names = append(names, server.Settings.Name)
+	}
+	hint := tool.Textf("there are none: `weir mcp add` writes one into tools.toml")
+	if near := text.Nearest(name, names); len(near) > 0 {
+		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
+	} else if len(names) > 0 {
+		hint = tool.Textf("use one of: %s", strings.Join(names, ", "))
+	}
+	return &plugin.Error{Code: plugin.CodeUnknown, Msg: tool.Textf("there is no MCP server named %q", text.OneLine(name, 80)), Hint: hint}
 }
 
 // MissingServers returns the names of the MCP servers whose tools are missing, and of those

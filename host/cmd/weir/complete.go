@@ -164,7 +164,7 @@ func (c *cli) argumentsOf() map[string]completer {
 		"weir call": first(by(c.toolNames)), "weir tools show": first(by(c.toolNames)),
 		"weir archive show": first(by(c.archiveIDs)), "weir archive grep": first(by(c.archiveIDs)), "weir archive rm": by(c.archiveIDs),
 		"weir model use": first(by(func(ctx context.Context) []string { return append(c.modelNames(ctx), config.PresetNames()...) })), "weir model test": by(c.modelNames), "weir model remove": first(by(c.modelNames)),
-		"weir trace show": first(by(c.traceIDs)),
+		"weir trace show": first(by(c.traceIDs)), "weir mcp restart": first(by(c.pluginNames)),
 	}
 	for _, verb := range []string{"info", "approve", "rollback", "enable", "disable", "remove", "retry"} {
 		arguments["weir plugin "+verb] = first(by(c.pluginNames))

@@ -31,7 +31,7 @@ func mcpCmd(c *cli) *cobra.Command {
 		Example: "  weir mcp install claude-desktop",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.mcp(cmd.Context()) },
 	}
-	cmd.AddCommand(mcpConfigCmd(c), mcpAddCmd(c), mcpRemoveCmd(c), mcpInstallCmd(c), mcpUninstallCmd(c))
+	cmd.AddCommand(mcpConfigCmd(c), mcpAddCmd(c), mcpRemoveCmd(c), mcpRestartCmd(c), mcpInstallCmd(c), mcpUninstallCmd(c))
 	return cmd
 }
 

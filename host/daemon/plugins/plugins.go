@@ -116,6 +116,13 @@ func (p *Plugins) Routes() []openapi.Route {
 			Gives: api.Retried{},
 			Fails: []int{404},
 		},
+		{
+			Method: "POST", Path: "/api/plugins/{name}/restart",
+			Auth: openapi.Operator, Handle: p.restartServer,
+			About: "Start an MCP server again, and wait until it has answered or failed",
+			Gives: plugin.Info{},
+			Fails: []int{404},
+		},
 	}
 }
 
@@ -343,4 +350,13 @@ func (p *Plugins) retryPlugin(w http.ResponseWriter, r *http.Request) error {
 		state = list[i].State
 	}
 	return httpjson.Answer(w, api.Retried{Plugin: name, State: state})
+}
+
+// restartServer starts an MCP server again.
+func (p *Plugins) restartServer(w http.ResponseWriter, r *http.Request) error {
+	info, err := p.Host.RestartServer(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	return httpjson.Answer(w, msg.Localize(params.Language(r), info))
 }

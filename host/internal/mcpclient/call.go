@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,10 +64,17 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 		p.SetProgressToken(token)
 	}
 	ctx = withAnswer(ctx)
-	r, err := session.CallTool(ctx, p)
+	life, calling, done := s.within(ctx, session)
+	r, err := session.CallTool(calling, p)
+	done()
+	if err != nil && life.Err() != nil && ctx.Err() == nil {
+		return nil, s.whyLost(ctx, session, err)
+	}
 	if err != nil {
+		s.count(session, err, name, args)
 		return nil, s.failure(ctx, session, err)
 	}
+	s.streak.answered()
 	if r.NeedsInput() {
 		return nil, &Refusal{Msg: "it wants to ask a person or a model something first, which is not passed on"}
 	}
@@ -82,6 +90,33 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 		return nil, &Refusal{Msg: "its answer is not valid JSON"}
 	}
 	return answer[:min(len(answer), max)], nil
+}
+
+// within begins a call of a session. It returns the life of the session, a context that ends
+// with ctx or with that life, and what to call after the call.
+func (s *Server) within(ctx context.Context, session *mcp.ClientSession) (life, calling context.Context, done func()) {
+	calling, end := context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session != session || !s.ending.IsZero() { // it ends
+		end()
+		return calling, calling, end
+	}
+	running := s.running
+	running.Add(1)
+	stop := context.AfterFunc(s.life, end)
+	return s.life, calling, func() { stop(); end(); running.Done() }
+}
+
+// count restarts a program whose errors are always the same.
+func (s *Server) count(session *mcp.ClientSession, err error, name string, args json.RawMessage) {
+	wire, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || s.cfg.URL != "" || broken(err) || tooMuch(wire.Message, err) != nil || wire.Message == inPlace(errUnusable) {
+		return
+	}
+	if s.streak.failed(wire, name+" "+string(args), time.Now()) {
+		s.again(session, tool.Textf("it answers each call with the same error, and is restarted: %s", short(s.masked(wire.Message), 300)))
+	}
 }
 
 // traceOf returns the trace context of a call in the form of the protocol, or nil.
@@ -169,7 +204,7 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 // whyLost returns the error of a call whose connection has ended. How a program ended is known
 // when it has.
 func (s *Server) whyLost(ctx context.Context, session *mcp.ClientSession, err error) error {
-	if s.cfg.URL != "" {
+	if s.cfg.URL != "" && !errors.Is(err, context.Canceled) {
 		return &DownError{s.cfg.Name, webWhy(ctx, err)}
 	}
 	if current, _, tried := s.now(); current == session {
@@ -177,11 +212,9 @@ func (s *Server) whyLost(ctx context.Context, session *mcp.ClientSession, err er
 			return err
 		}
 	}
-	why := s.Status().Why
-	if why.IsZero() { // it is connected again
-		why = tool.Textf("the connection has ended")
-	}
-	return &DownError{s.cfg.Name, why}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &DownError{s.cfg.Name, s.why}
 }
 
 // webWhy returns why a request over HTTP has failed.

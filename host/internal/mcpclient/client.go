@@ -102,12 +102,18 @@ type Server struct {
 	unasked  *unasked
 	asked    atomic.Int64 // requests of the server that were refused
 	web      *http.Transport
+	streak   streak
 	mask     *strings.Replacer
 	process  *process // of the last connection, used only by maintain; nil: none
 
 	mu      sync.Mutex
 	status  Status
 	session *mcp.ClientSession // nil: none
+	life    context.Context    // of the session; its end ends running calls
+	cut     func()             // ends life
+	running *sync.WaitGroup    // the calls of the session
+	ending  tool.Text          // why we end the session; zero: we do not
+	why     tool.Text          // of the last end
 	tries   int                // attempts that have ended, successful or not
 	tried   chan struct{}      // closed and replaced after each attempt
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -127,7 +128,7 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 		select {
 		case err := <-ended:
 			_ = session.Close() // reaps the program
-			return s.lost(err)
+			return s.whyEnded(err)
 		case <-s.ctx.Done():
 			_ = session.Close()
 			<-ended
@@ -155,6 +156,10 @@ func (s *Server) watch(session *mcp.ClientSession, relist chan struct{}) error {
 
 func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text) {
 	s.mu.Lock()
+	if s.session != session {
+		s.life, s.cut = context.WithCancel(s.ctx)
+		s.running = &sync.WaitGroup{}
+	}
 	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes, Unpassed: s.status.Unpassed, Instructions: s.status.Instructions}
 	s.finishTry()
 	s.mu.Unlock()
@@ -167,8 +172,12 @@ func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text)
 
 func (s *Server) down(err error) {
 	s.mu.Lock()
-	s.session = nil
-	s.status.State, s.status.Why, s.status.Fix = Down, msg.Of(err), tool.Text{}
+	if s.session != nil {
+		s.cut()
+		s.session = nil
+	}
+	s.why = msg.Of(err)
+	s.status.State, s.status.Why, s.status.Fix = Down, s.why, tool.Text{}
 	if p, ok := errors.AsType[*msg.Problem](err); ok {
 		s.status.Fix = p.Hint
 	}

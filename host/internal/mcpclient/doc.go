@@ -10,7 +10,7 @@
 //
 //   - client, connect: one server
 //   - program, output, group, transport: its program, HTTP
-//   - explain: why it cannot be used
+//   - explain, restart: why it cannot be used; what ends it for that
 //   - tools, call, reports: its tools, their progress
 //   - bounds, unasked: what it may send
 package mcpclient

@@ -81,6 +81,18 @@ func (s *Set) Wait(ctx context.Context) {
 	}
 }
 
+// Restart starts a server again and returns when it has answered or failed. The
+// error is that of ctx, or an *mcpclient.DownError. ok is false if there is no such
+// server.
+func (s *Set) Restart(ctx context.Context, name string) (ok bool, err error) {
+	for _, server := range s.Servers() {
+		if server.Settings.Name == name {
+			return true, server.client.Restart(ctx)
+		}
+	}
+	return false, nil
+}
+
 // Close ends every connection and waits for that.
 func (s *Set) Close() {
 	for _, server := range s.Servers() {
