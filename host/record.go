@@ -22,7 +22,7 @@ const archiveOver = 1000
 // record returns an answer as a result. The whole is in the archive before anything
 // of it is shown cut, and this is the only cut in the host.
 func (s *Session) record(ctx context.Context, t *snapshot.Tool, c tool.Call, a answer.Answer) tool.Result {
-	r := tool.Result{Tool: t.Info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Entries: entriesFor(t, c, a), Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Incomplete: a.Cut}.WithWhole(a.Text)
+	r := tool.Result{Tool: t.Info.Spec.Name, Sources: a.Sources, Parts: a.Parts, More: a.More, Entries: entriesFor(t, c, a), Err: a.Err, Refused: a.Refused, Note: a.Note, Structured: a.Structured, Blocks: a.Blocks, Meta: a.Meta, Incomplete: a.Cut}.WithWhole(a.Text)
 	s.h.largeText.Do(len(a.Text), func() {
 		r.Shown = t.Fit(r, c.MaxChars)
 		if shouldArchive(t, r) || s.keepAll && r.Whole() != "" && t.Info.Effective.Archive != tool.ArchiveNever {

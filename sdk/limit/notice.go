@@ -205,7 +205,10 @@ func (w words) failure(r tool.Result) string {
 	if r.Err == nil {
 		return ""
 	}
-	s := w.pick("Error", "错误") + " (" + string(r.Err.Code) + "): " + oneLine(r.Err.Msg)
+	s := w.pick("Error", "错误") + " (" + string(r.Err.Code) + "):"
+	if !r.Err.InText || r.Shown.Summarized || r.Whole() == "" {
+		s += " " + oneLine(r.Err.Msg)
+	}
 	if r.Err.Hint != "" {
 		s = w.stop(s) + w.pick(" Hint: ", " 提示: ") + oneLine(r.Err.Hint)
 	}

@@ -54,6 +54,7 @@ func notices() map[string]tool.Result {
 		"more, total unknown": fit(tool.Result{More: &tool.More{Shown: 3}}, "three\n", l, by),
 		"error":               fit(tool.Result{Err: &tool.Error{Code: tool.TimedOut, Msg: "The tool took longer than 10s.", Hint: "Narrow the pattern."}}, "", l, by),
 		"error without stop":  fit(tool.Result{Err: &tool.Error{Code: tool.BadArgs, Msg: `the arguments of long_text do not fit: "lines" is missing`, Hint: "correct this"}}, "", l, by),
+		"error in the text":   fit(tool.Result{Err: &tool.Error{Code: tool.Failed, Msg: "error line 0 error line 1", InText: true}}, "error line 0\n  error line 1\n", l, by),
 		"error with text":     fit(tool.Result{Err: &tool.Error{Code: tool.Failed, Msg: "Exit code 2.\n<tool_call>"}}, "cc: no such file\n", l, by),
 		"load":                fit(tool.Result{Load: &tool.Load{UUID: uuid, Chars: 35_870, Args: json.RawMessage(`{"uuid":"x","lines":"1-801","context":2}`)}}, whole, l, of(tool.LayerLoad)),
 		"load, next page":     fit(tool.Result{Load: &tool.Load{UUID: uuid, Chars: 45_870, Offset: 10_000}}, whole, l, of(tool.LayerLoad)),

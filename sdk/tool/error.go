@@ -39,6 +39,9 @@ type Error struct {
 	// such as the words of a guest.
 	MsgText  Text `json:"-"`
 	HintText Text `json:"-"`
+	// InText says that Msg is the beginning of the result's text, on one line: who shows the
+	// text need not show Msg.
+	InText bool `json:"-"`
 }
 
 // Error returns the code, the sentence and the hint in one line.

@@ -28,6 +28,11 @@ type Result struct {
 	Parts   []Blob   `json:"parts,omitempty"`
 	// Structured is the tool's answer as a JSON value, for programs, whole; nil: none.
 	Structured json.RawMessage `json:"-"`
+	// Blocks are the parts of the answer as its server wrote them, for programs; nil: the
+	// answer is one text and nothing else. The text of the result is that of all of them.
+	Blocks []Block `json:"-"`
+	// Meta is what the server says of the answer to programs, a JSON object; nil: nothing.
+	Meta json.RawMessage `json:"-"`
 	// More is the tool's own claim that it stopped early; nil: it did not.
 	More *More `json:"more,omitempty"`
 	// Entries says where the entries of the whole begin; nil: it has none.
@@ -91,9 +96,20 @@ func (r Result) WithWhole(whole string) Result {
 	return r
 }
 
-// Release drops the whole text from memory, which stays in the archive, Entries and
-// Structured.
-func (r *Result) Release() { r.whole, r.Entries, r.Structured = "", nil, nil }
+// Release drops the whole text from memory, which stays in the archive, Entries, Blocks,
+// Meta and Structured.
+func (r *Result) Release() {
+	r.whole, r.Entries, r.Structured, r.Blocks, r.Meta = "", nil, nil, nil, nil
+}
+
+// A Block is a part of an answer: a text, a link to a resource, a resource, a picture.
+type Block struct {
+	// Form is the JSON of the part in the Model Context Protocol, without its text and its
+	// data; nil: it is a plain text, or a Blob of which the tool says nothing more.
+	Form json.RawMessage
+	Text string // normalised
+	Part int    // the place of its Blob in Parts, from 1; 0: it has none
+}
 
 // A View is the part of a result that is shown. The notice about what is left
 // out is not part of Text: it is rendered once, at the edge, inside the budget.

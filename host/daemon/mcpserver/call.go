@@ -1,11 +1,11 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -120,15 +120,12 @@ const (
 	archiveKey = "weir/archive" // the uuid of the archived whole
 )
 
-// maxInline bounds the bytes of a part inside the answer; a longer one is linked.
-const maxInline = 1 << 20
-
 // answer puts a result into the protocol's form: the shown text with its notice,
 // the parts that are not text, and for clients that show it a link to the whole where
 // something of it is not shown.
 func (u *user) answer(c Client, r tool.Result) *mcp.CallToolResult {
 	structured, tooLong := u.structured(c, r)
-	out := &mcp.CallToolResult{Content: u.contents(c, r), StructuredContent: structured}
+	out := &mcp.CallToolResult{Content: u.contents(c, r, structured != nil), StructuredContent: structured}
 	if tooLong {
 		r.Err = u.tooLong(r)
 		out.Content = append([]mcp.Content{&mcp.TextContent{Text: r.Err.Msg + "; " + r.Err.Hint}}, out.Content...)
@@ -138,6 +135,11 @@ func (u *user) answer(c Client, r tool.Result) *mcp.CallToolResult {
 	}
 	if !c.Bare {
 		out.Meta = metaOf(r)
+	}
+	var said map[string]any
+	if len(r.Meta) > 0 && json.Unmarshal(r.Meta, &said) == nil {
+		maps.Copy(said, out.Meta)
+		out.Meta = said
 	}
 	if r.Ref == nil {
 		return out
@@ -175,28 +177,6 @@ func (u *user) tooLong(r tool.Result) *tool.Error {
 			"the structured answer of %s has %d bytes and is not passed on; the maximum is %d; it is archived as %s", r.Tool, len(r.Structured), u.s.cfg.StructuredBytes, r.Ref.UUID)
 	}
 	return msg.ToolError(u.locale(), fail)
-}
-
-// part is one of a result's parts: itself, or a link to it when it is long; nil: the client
-// gets no links.
-func (u *user) part(c Client, r tool.Result, i int, p tool.Blob) mcp.Content {
-	uri := "weir://result/" + r.CallID + fmt.Sprintf("/part/%d", i)
-	if r.Ref != nil {
-		uri = partURI(r.Ref.UUID, i)
-		if len(p.Data) > maxInline || isKind(p.MIME, "text") || p.MIME == "application/json" { // which would be text without a limit
-			if !c.Links {
-				return nil
-			}
-			return &mcp.ResourceLink{URI: uri, Name: cmp.Or(p.Name, r.Tool), MIMEType: p.MIME, Size: new(int64(len(p.Data)))}
-		}
-	}
-	switch {
-	case isKind(p.MIME, "image"):
-		return &mcp.ImageContent{Data: p.Data, MIMEType: p.MIME}
-	case isKind(p.MIME, "audio"):
-		return &mcp.AudioContent{Data: p.Data, MIMEType: p.MIME}
-	}
-	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: p.MIME, Blob: p.Data}}
 }
 
 // A reporter passes a tool's progress on to the client that asked for it. It is safe for

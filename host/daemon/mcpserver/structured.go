@@ -7,12 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/weirhost/weir/host/internal/answer"
 	"github.com/weirhost/weir/host/internal/jsonscan"
 	"github.com/weirhost/weir/host/internal/schema"
-	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -101,8 +98,10 @@ func (u *user) structured(c Client, r tool.Result) (value any, tooLong bool) {
 	promised := p.of(c) != nil
 	n := len(r.Structured)
 	switch {
-	case r.Err != nil:
+	case r.Err != nil && (n == 0 || n > u.s.cfg.StructuredBytes):
 		return nil, false
+	case r.Err != nil: // no schema holds for the answer of a tool that failed
+		return r.Structured, false
 	case n == 0:
 		if promised && schema.Lazy(p.of(c)).Fits(map[string]any{}) { // which the tool forgot
 			return json.RawMessage("{}"), false
@@ -172,39 +171,4 @@ func (u *user) promise(name string) promise {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.listed[name].promise
-}
-
-// contents returns the shown text and the parts. If nothing is left out, each part is
-// where the tool put it, in place of the line that describes it.
-func (u *user) contents(c Client, r tool.Result) []mcp.Content {
-	var out, rest []mcp.Content
-	text := limit.Render(r, u.locale())
-	for i, p := range r.Parts {
-		if p.Name == answer.StructuredName && len(p.Data) <= u.s.cfg.StructuredBytes {
-			continue // see structured
-		}
-		part := u.part(c, r, i, p)
-		if part == nil {
-			continue
-		}
-		before, after, ok := cutLine(text, limit.Neutralise(answer.PartLine(p, u.locale())))
-		if !ok || r.Shown.Cut() {
-			rest = append(rest, part)
-			continue
-		}
-		if before != "" {
-			out = append(out, &mcp.TextContent{Text: before})
-		}
-		out, text = append(out, part), after
-	}
-	if text != "" || len(out) == 0 {
-		out = append(out, &mcp.TextContent{Text: text})
-	}
-	return append(out, rest...)
-}
-
-// cutLine cuts a text at a whole line.
-func cutLine(text, line string) (before, after string, ok bool) {
-	before, after, ok = strings.Cut("\n"+text+"\n", "\n"+line+"\n")
-	return strings.TrimPrefix(before, "\n"), strings.TrimSuffix(after, "\n"), ok
 }

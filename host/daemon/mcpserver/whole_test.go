@@ -213,3 +213,132 @@ func TestDescribeToolTellsTheWhole(t *testing.T) {
 		t.Errorf("found: %s", found)
 	}
 }
+
+// rows are answers of a server.
+var rows = []struct{ name, answer string }{
+	{"one text", `{"content":[{"type":"text","text":"one"}]}`},
+	{"two texts", `{"content":[{"type":"text","text":"one"},{"type":"text","text":"two\nlines"}]}`},
+	{"no content", `{"content":[]}`},
+	{"an empty text", `{"content":[{"type":"text","text":""}]}`},
+	{"a picture between", `{"content":[{"type":"text","text":"one"},{"type":"image","data":"UE5H","mimeType":"image/png"},{"type":"text","text":"two"},{"type":"audio","data":"UE5H","mimeType":"audio/wav"}]}`},
+	{"an error of lines", `{"content":[{"type":"text","text":"error line 0\n  error line 1\n"}],"isError":true}`},
+	{"a short error", `{"content":[{"type":"text","text":"no such file"}],"isError":true}`},
+	{"a long error", `{"content":[{"type":"text","text":"` + strings.Repeat(`a line of a log\n`, 60) + `"}],"isError":true}`},
+	{"an error of parts", `{"content":[{"type":"text","text":"one"},{"type":"image","data":"UE5H","mimeType":"image/png"},{"type":"text","text":"two"}],"structuredContent":{"z":1,"a":{"y":2,"b":3}},"isError":true}`},
+	{"an error without a word", `{"content":[],"isError":true}`},
+	{"a link", `{"content":[{"type":"text","text":"see"},{"type":"resource_link","uri":"demo://a?x=1&y=2","name":"a","title":"An A","description":"all of a","mimeType":"text/plain","size":7,"annotations":{"audience":["user"],"priority":0.5},"_meta":{"k":"v"}},{"type":"resource_link","uri":"demo://b","name":"b"}]}`},
+	{"a text resource", `{"content":[{"type":"resource","resource":{"uri":"demo://t","mimeType":"text/markdown","text":"# a\nb","_meta":{"k":1}},"annotations":{"priority":1}}]}`},
+	{"a blob resource", `{"content":[{"type":"resource","resource":{"uri":"demo://b.txt","mimeType":"text/plain","blob":"` + strings.Repeat("QUJD", 14) + `"},"_meta":{"k":2}},{"type":"resource","resource":{"uri":"demo://b.gz","mimeType":"application/gzip","blob":"UE5H"}}]}`},
+	{"annotations", `{"content":[{"type":"text","text":"one","annotations":{"audience":["assistant"],"priority":0.9,"lastModified":"2026-01-01T00:00:00Z"},"_meta":{"k":[1,2]}},{"type":"image","data":"UE5H","mimeType":"image/png","annotations":{"audience":["user"]}}]}`},
+	{"structured", `{"content":[{"type":"text","text":"one"}],"structuredContent":{"z":1,"a":{"y":2.50,"b":"<x>"}}}`},
+	{"structured alone", `{"content":[],"structuredContent":{"z":1,"a":2}}`},
+	{"_meta", `{"content":[{"type":"text","text":"one"}],"_meta":{"vendor/key":{"a":1}}}`},
+}
+
+// What a server answers comes through as it wrote it, where nothing is cut.
+func TestAnswersOfOthersPassWhole(t *testing.T) {
+	m := mcp.NewServer(&mcp.Implementation{Name: "whole", Version: "1"}, nil)
+	for i, row := range rows {
+		var r mcp.CallToolResult
+		if err := json.Unmarshal([]byte(row.answer), &r); err != nil {
+			t.Fatal(row.name, err)
+		}
+		for name, value := range jsonscan.Members(row.answer) {
+			if name == "structuredContent" {
+				r.StructuredContent = json.RawMessage(value)
+			}
+		}
+		m.AddTool(&mcp.Tool{Name: "t" + string(rune('a'+i)), InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &r, nil
+		})
+	}
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	b := newWholeBench(t, web.URL, true)
+	direct, saidDirect := b.recorded(web.URL)
+	through, saidThrough := b.recorded(b.url)
+	for i, row := range rows {
+		name := "t" + string(rune('a'+i))
+		b.call(direct, name, `{}`)
+		b.call(through, "up__"+name, `{}`)
+		want, got := answerOf(saidDirect), answerOf(saidThrough)
+		for _, member := range []string{"content", "structuredContent", "isError", "_meta"} {
+			if got[member] != want[member] {
+				t.Errorf("%s: %s is %.600s, directly %.600s", row.name, member, got[member], want[member])
+			}
+		}
+	}
+}
+
+// answerOf returns the members of the last answer to a call, without what weir and the SDK
+// say for themselves.
+func answerOf(r *recorder) map[string]string {
+	out := map[string]string{}
+	for name, value := range jsonscan.Members(r.result("tools/call")) {
+		var v any
+		switch name {
+		case "_meta":
+			kept := map[string]any{}
+			if json.Unmarshal([]byte(value), &kept) == nil {
+				for key := range kept {
+					if strings.HasPrefix(key, "weir/") || strings.HasPrefix(key, "io.modelcontextprotocol/") {
+						delete(kept, key)
+					}
+				}
+			}
+			if len(kept) > 0 {
+				out[name] = string(encoded(kept))
+			}
+		case "content":
+			_ = json.Unmarshal([]byte(value), &v) // members of a part have no order
+			out[name] = string(encoded(v))
+		default:
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func encoded(v any) []byte {
+	b, _ := json.Marshal(v) // it was JSON before
+	return b
+}
+
+// An answer that is cut is one text with the notice. Parts that are no text keep their kind,
+// and the archive has every text as it came.
+func TestAnswersOfOthersThatAreCut(t *testing.T) {
+	one, two := strings.Repeat("one of many lines\n", 500), strings.Repeat("\ttwo, and more\r\n", 600)
+	m := mcp.NewServer(&mcp.Implementation{Name: "long", Version: "1"}, nil)
+	m.AddTool(&mcp.Tool{Name: "long", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: one}, &mcp.ImageContent{Data: []byte("PNG"), MIMEType: "image/png", Annotations: &mcp.Annotations{Priority: 1}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "demo://two", Text: two}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "demo://blob", MIMEType: "text/plain", Blob: []byte("small")}}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	t.Cleanup(web.Close)
+	everyWay(t, newWholeBench(t, web.URL, true), nil, func(b *bench, s *mcp.ClientSession) {
+		r := b.call(s, "up__long", `{}`)
+		if len(r.Content) != 3 || !r.IsError {
+			b.Fatalf("%d parts: %.300s", len(r.Content), encoded(r.Content))
+		}
+		text, _ := r.Content[0].(*mcp.TextContent)
+		picture, _ := r.Content[1].(*mcp.ImageContent)
+		blob, _ := r.Content[2].(*mcp.EmbeddedResource)
+		switch {
+		case text == nil || picture == nil || blob == nil:
+			b.Fatalf("%.300s", encoded(r.Content))
+		case !strings.HasPrefix(text.Text, "Error (failed):\none of many lines\none") || !strings.Contains(text.Text, " left out by "):
+			b.Errorf("text %.200q", text.Text)
+		case picture.Annotations == nil || blob.Resource.URI != "demo://blob" || string(blob.Resource.Blob) != "small":
+			b.Errorf("parts %s", encoded(r.Content[1:]))
+		}
+		id, _ := r.Meta[archiveKey].(string)
+		whole, err := s.ReadResource(b.Context(), &mcp.ReadResourceParams{URI: archiveURI(id)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if got := whole.Contents[0].Text; !strings.HasPrefix(got, one+"\n[part –: image/png, 3 bytes]\ndemo://two:\n") || !strings.Contains(got, strings.ReplaceAll(two, "\r\n", "\n")) {
+			b.Errorf("the archive has %d bytes: %.100q", len(got), got)
+		}
+	})
+}

@@ -175,7 +175,7 @@ func plainText(value string) string {
 
 // reply writes the answer to a call, as one line without its end.
 func (u *user) reply(m message, r tool.Result) []byte {
-	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && len(r.Structured) == 0 && m.version == "" && u.promise(r.Tool).whole == nil {
+	if r.Err == nil && r.Ref == nil && len(r.Parts) == 0 && len(r.Structured) == 0 && r.Blocks == nil && r.Meta == nil && m.version == "" && u.promise(r.Tool).whole == nil {
 		return textReply(m.id, limit.Render(r, u.locale()))
 	}
 	out := u.answer(m.client, r)
@@ -230,7 +230,7 @@ func appendResult(b []byte, r *mcp.CallToolResult, complete bool) ([]byte, error
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if t, ok := c.(*mcp.TextContent); ok {
+		if t, ok := c.(*mcp.TextContent); ok && t.Meta == nil && t.Annotations == nil {
 			b = append(jsonscan.AppendString(append(b, `{"type":"text","text":`...), t.Text), '}')
 		} else if b, err = appendJSON(b, c); err != nil {
 			return nil, err

@@ -30,6 +30,9 @@ type Answer struct {
 	RawSize int         // of what came from the tool, in bytes
 	// Structured is the structured content of an MCP result; nil: none.
 	Structured json.RawMessage
+	// Blocks and Meta are those of the tool.Result.
+	Blocks []tool.Block
+	Meta   json.RawMessage
 	// Cut reports that the tool produced more than tool.MaxWhole bytes of text, or an
 	// answer of more than MaxMCP: Text is their beginning.
 	Cut bool
@@ -40,7 +43,10 @@ type Answer struct {
 
 // bytes returns the memory that the answer needs.
 func (a Answer) bytes() int {
-	n := len(a.Text) + len(a.Raw) + len(a.Structured)
+	n := len(a.Text) + len(a.Raw) + len(a.Structured) + len(a.Meta)
+	for _, b := range a.Blocks {
+		n += len(b.Form) + len(b.Text) + 64
+	}
 	if a.Entries != nil {
 		n += 8 * len(a.Entries.Lines)
 	}

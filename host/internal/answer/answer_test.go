@@ -31,7 +31,14 @@ func TestDecodeMCP(t *testing.T) {
 		{"an image", `{"content":[{"type":"image","data":"AQID","mimeType":"image/png","name":"x.png"}]}`, "[part x.png: image/png, 3 bytes]", "",
 			func(o Answer) bool { return len(o.Parts) == 1 && string(o.Parts[0].Data) == "\x01\x02\x03" }},
 		{"a part that says nothing of itself", `{"content":[{"type":"hologram","data":"AQID"}]}`, "[part –: application/octet-stream, 3 bytes]", "", nil},
-		{"a text resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "inside", "", nil},
+		{"a text resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "file:///a:\ninside", "", nil},
+		{"a text of a part", `{"content":[{"type":"resource","resource":{"uri":"part:a","text":"inside"}}]}`, "inside", "", nil},
+		{"a link that says more", `{"content":[{"type":"resource_link","uri":"x://a","name":"A","mimeType":"a/b","size":3,"description":"all\nof it"}]}`, "A x://a (a/b, 3 B): all\nof it", "", nil},
+		{"an error of lines", `{"isError":true,"content":[{"type":"text","text":"no\n  such"}]}`, "no\n  such", tool.Failed, func(o Answer) bool { return o.Err.Msg == "no such" && o.Err.InText }},
+		{"parts that are told apart", `{"content":[{"type":"text","text":"\u001b[1ma"},{"type":"image","mimeType":"a/b","data":""},{"type":"text","text":"b\nc"}]}`, "a\n[part –: a/b, 0 bytes]\nb\nc", "",
+			func(o Answer) bool {
+				return len(o.Blocks) == 3 && o.Blocks[0].Text == "a" && o.Blocks[1].Part == 1 && o.Blocks[2].Text == "b\nc"
+			}},
 		{"a binary resource", `{"content":[{"type":"resource","resource":{"uri":"file:///d/a.bin","mimeType":"x/y","blob":"AQID"}}]}`, "[part a.bin: x/y, 3 bytes]", "", nil},
 		{"a link", `{"content":[{"type":"resource_link","uri":"https://x.com/a","name":"A"}]}`, "A https://x.com/a", "",
 			func(o Answer) bool { return len(o.Sources) == 1 && o.Sources[0].URL == "https://x.com/a" }},

@@ -21,15 +21,18 @@ type decoded struct {
 	structured []byte // JSON; nil: none
 	more       *tool.More
 	entries    *tool.Entries // of the texts as they came
+	meta       []byte        // JSON; nil: none
 	err        *tool.Error
 }
 
 // A piece is what becomes one line or more of the text.
 type piece struct {
 	kind pieceKind
+	head string    // of ofText: what is said of a resource before its text
 	text string    // of ofText
 	raw  []byte    // in place of text
 	blob tool.Blob // of ofBlob
+	form []byte    // see tool.Block; nil: none
 }
 
 type pieceKind byte
@@ -79,7 +82,7 @@ func (d decoded) room() int {
 	for _, p := range d.pieces {
 		switch p.kind {
 		case ofText:
-			n += len(p.text) + len(p.raw) + 1
+			n += len(p.head) + len(p.text) + len(p.raw) + 1
 		case structuredText:
 			n += len(d.structured)
 		default:
@@ -95,7 +98,7 @@ func (d decoded) answer(l tool.Locale) Answer {
 	if d.fault != noFault {
 		return Answer{RawSize: d.size, Err: d.fault.failure()}
 	}
-	if len(d.pieces) == 1 && d.pieces[0].kind == ofText {
+	if len(d.pieces) == 1 && d.pieces[0].kind == ofText && d.pieces[0].form == nil {
 		return d.withText(cmp.Or(d.pieces[0].text, string(d.pieces[0].raw)), nil)
 	}
 	var whole strings.Builder
@@ -107,6 +110,7 @@ func (d decoded) answer(l tool.Locale) Answer {
 		}
 		switch p.kind {
 		case ofText:
+			whole.WriteString(p.head)
 			whole.WriteString(p.text)
 			whole.Write(p.raw)
 			continue
@@ -126,7 +130,8 @@ func (d decoded) answer(l tool.Locale) Answer {
 // withText returns the answer with these texts and parts.
 func (d decoded) withText(whole string, parts []tool.Blob) Answer {
 	a := decodeText(whole)
-	a.RawSize, a.Parts, a.More, a.Sources, a.Structured = d.size, parts, d.more, cleanSources(d.sources), d.structured
+	a.RawSize, a.Parts, a.More, a.Sources, a.Structured, a.Meta = d.size, parts, d.more, cleanSources(d.sources), d.structured, d.meta
+	a.Blocks = d.blocks(a)
 	a.Entries = placed(beginning(whole), a, d.entries)
 	a.Cut = a.Cut || d.cut
 	if d.isError {
@@ -174,8 +179,12 @@ func (d decoded) failed(a Answer) Answer {
 	if e.Msg == "" {
 		e = tool.NewError(e.Code, tool.Textf("the tool failed and gave no reason"), tool.Text{Format: e.Hint})
 	}
-	if text.OneLine(a.Text, maxErrorChars+1) == e.Msg {
+	switch one := text.OneLine(a.Text, maxErrorChars); {
+	case one != e.Msg:
+	case one == strings.TrimSpace(a.Text):
 		a.Text, a.Raw = "", nil
+	default:
+		e.InText = true
 	}
 	a.Err = e
 	return a

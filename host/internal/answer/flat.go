@@ -26,6 +26,7 @@ const (
 	bitMore
 	bitError
 	bitEntries
+	bitMeta
 )
 
 // Flatten decodes a result of the Model Context Protocol and appends its flat form to b,
@@ -44,7 +45,7 @@ func Flatten(b, raw []byte) (out []byte, text bool) {
 }
 
 func (d decoded) flat(b []byte) []byte {
-	set := when(d.cut, bitCut) | when(d.isError, bitIsError) | when(d.structured != nil, bitStructured) | when(d.more != nil, bitMore) | when(d.err != nil, bitError) | when(d.entries != nil, bitEntries)
+	set := when(d.cut, bitCut) | when(d.isError, bitIsError) | when(d.structured != nil, bitStructured) | when(d.more != nil, bitMore) | when(d.err != nil, bitError) | when(d.entries != nil, bitEntries) | when(d.meta != nil, bitMeta)
 	b = append(b, byte(d.fault), set)
 	b = binary.AppendVarint(binary.AppendVarint(b, int64(d.size)), int64(len(d.pieces)))
 	left := tool.MaxWhole + 1 // of the texts; a byte more shows that there is more
@@ -54,9 +55,9 @@ func (d decoded) flat(b []byte) []byte {
 		case ofText:
 			p.text = p.text[:min(len(p.text), left)]
 			left -= len(p.text)
-			b = packed.Text(b, p.text)
+			b = packed.Text(packed.Text(packed.Text(b, p.head), p.text), p.form)
 		case ofBlob:
-			b = packed.Text(packed.Text(packed.Text(b, p.blob.Name), p.blob.MIME), p.blob.Data)
+			b = packed.Text(packed.Text(packed.Text(packed.Text(b, p.blob.Name), p.blob.MIME), p.blob.Data), p.form)
 		}
 	}
 	b = binary.AppendVarint(b, int64(len(d.sources)))
@@ -77,6 +78,9 @@ func (d decoded) flat(b []byte) []byte {
 		for _, n := range e.Lines {
 			b = binary.AppendVarint(b, int64(n))
 		}
+	}
+	if d.meta != nil {
+		b = packed.Text(b, d.meta)
 	}
 	if e := d.err; e != nil {
 		b = packed.Text(packed.Text(packed.Text(b, string(e.Code)), e.Msg), e.Hint)
@@ -121,9 +125,11 @@ func readFlat(b []byte) (d decoded, ok bool) {
 			p := piece{kind: pieceKind(r.Byte())}
 			switch {
 			case p.kind == ofText:
-				p.raw = r.Bytes()
+				p.head = strings.ToValidUTF8(string(r.Bytes()), string(utf8.RuneError))
+				p.raw, p.form = r.Bytes(), formIn(&r)
 			case p.kind == ofBlob:
 				p.blob = tool.Blob{Name: word(&r), MIME: word(&r), Data: bytes.Clone(r.Bytes())}
+				p.form = formIn(&r)
 			case p.kind >= pieceKinds || set&bitStructured == 0 || n > 1: // it is the last, and one
 				return d, false
 			}
@@ -146,11 +152,23 @@ func readFlat(b []byte) (d decoded, ok bool) {
 			d.entries.Lines = append(d.entries.Lines, int(r.Number()))
 		}
 	}
+	if set&bitMeta != 0 {
+		d.meta = formIn(&r)
+	}
 	if set&bitError != 0 {
 		d.err = &tool.Error{Code: tool.Code(word(&r)), Msg: word(&r), Hint: word(&r)}
 	}
 	// An error of the tool's own is written in some bytes: a call that failed before it began has none.
 	return d, r.Ended() && d.fault < faults && d.size >= 0 && d.size <= MaxFlat && (d.err == nil || d.size > 0)
+}
+
+// formIn reads the form of a part; nil: there is none, or it is no JSON.
+func formIn(r *packed.Reader) []byte {
+	b := r.Bytes()
+	if len(b) == 0 || len(b) > maxForm || !isJSON(b) {
+		return nil
+	}
+	return bytes.Clone(b)
 }
 
 // maxWord bounds a short text, in bytes. What is shown of the longest, the address of a

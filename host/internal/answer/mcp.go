@@ -92,6 +92,7 @@ type result struct {
 	Entries    entries         `json:"entries"`
 	IsError    bool            `json:"isError"`
 	Error      *tool.Error     `json:"error"`
+	Meta       json.RawMessage `json:"_meta"`
 }
 
 // Bounds of what needs many times its size in memory: an item of two bytes needs some
@@ -124,38 +125,43 @@ func (s *sources) UnmarshalJSON(raw []byte) error {
 }
 
 type content struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text"`
-	Data     []byte    `json:"data"`
-	MIME     string    `json:"mimeType"`
-	Name     string    `json:"name"`
-	URI      string    `json:"uri"`
-	Title    string    `json:"title"`
-	Resource *resource `json:"resource"`
+	Type        string          `json:"type"`
+	Text        string          `json:"text"`
+	Data        []byte          `json:"data"`
+	MIME        string          `json:"mimeType"`
+	Name        string          `json:"name"`
+	URI         string          `json:"uri"`
+	Title       string          `json:"title"`
+	Resource    *resource       `json:"resource"`
+	Description string          `json:"description"`
+	Size        *int64          `json:"size"`
+	Annotations json.RawMessage `json:"annotations"`
+	Meta        json.RawMessage `json:"_meta"`
+	Icons       json.RawMessage `json:"icons"`
 }
 
 type resource struct {
-	URI  string  `json:"uri"`
-	MIME string  `json:"mimeType"`
-	Text *string `json:"text"`
-	Blob []byte  `json:"blob"`
+	URI  string          `json:"uri"`
+	MIME string          `json:"mimeType"`
+	Text *string         `json:"text"`
+	Blob []byte          `json:"blob"`
+	Meta json.RawMessage `json:"_meta"`
 }
 
 // decoded returns the texts, and what is not text, in their order.
 func (r result) decoded(size int) decoded {
-	d := decoded{size: size, sources: r.Sources, more: claim(r.More), entries: r.Entries.some(), isError: r.IsError || r.Error != nil, err: r.Error}
+	d := decoded{size: size, meta: object(r.Meta), sources: r.Sources, more: claim(r.More), entries: r.Entries.some(), isError: r.IsError || r.Error != nil, err: r.Error}
 	for _, c := range r.Content {
 		switch {
 		case c.Type == "text", c.Text != "" && c.Resource == nil && len(c.Data) == 0: // some servers omit the type, or call a text a resource
-			d.pieces = append(d.pieces, piece{text: c.Text})
+			d.pieces = append(d.pieces, piece{text: c.Text, form: c.form("text")})
 		case c.Type == "resource_link":
-			title := cmp.Or(c.Title, c.Name)
-			d.sources = append(d.sources, tool.Source{Title: title, URL: c.URI})
-			d.pieces = append(d.pieces, piece{text: strings.TrimSpace(title + " " + c.URI)})
+			d.sources = append(d.sources, tool.Source{Title: cmp.Or(c.Title, c.Name), URL: c.URI})
+			d.pieces = append(d.pieces, piece{head: c.line(), form: c.form(c.Type)})
 		case c.Resource != nil && c.Resource.Text != nil:
-			d.pieces = append(d.pieces, piece{text: *c.Resource.Text})
+			d.pieces = append(d.pieces, piece{head: c.Resource.head(), text: *c.Resource.Text, form: c.form("resource")})
 		default:
-			d.pieces = append(d.pieces, piece{kind: ofBlob, blob: c.blob()})
+			d.pieces = append(d.pieces, piece{kind: ofBlob, blob: c.blob(), form: c.form(c.Type)})
 		}
 	}
 	if s := r.Structured; len(s) > 0 && string(s) != "null" {
