@@ -291,7 +291,7 @@ func writeTool(s tool.Spec, l tool.Locale, budget *int, whole bool) string {
 	w := For(l)
 	show := func(text string) string { return brief(Clean(text), w.shortened) }
 	if whole {
-		show = limit.Neutralise
+		show = func(text string) string { return limit.Neutralise(strings.TrimSpace(text)) }
 	}
 	var b strings.Builder
 	b.WriteString(WholeMark(s.Name))
@@ -363,7 +363,7 @@ func Describe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 		if s.Name == args.Name && s.Name != DescribeTool {
 			text := ToolText(s, l)
 			if r := s.Remote; r != nil && r.Instructions != "" {
-				text += fmt.Sprintf(For(l).instructions, Clean(r.Server)) + "\n" + limit.Neutralise(r.Instructions) + "\n"
+				text += fmt.Sprintf(For(l).instructions, Clean(r.Server)) + "\n" + limit.Neutralise(strings.TrimSpace(r.Instructions)) + "\n"
 			}
 			chars, lines := limit.Count(text)
 			res.Shown = tool.View{Text: text, TotalChars: chars, TotalLines: lines}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,8 +139,10 @@ func (u *user) answer(c Client, r tool.Result) *mcp.CallToolResult {
 	}
 	var said map[string]any
 	if len(r.Meta) > 0 && json.Unmarshal(r.Meta, &said) == nil {
-		maps.Copy(said, out.Meta)
-		out.Meta = said
+		maps.DeleteFunc(said, func(key string, _ any) bool { return strings.HasPrefix(key, protocolPrefix) })
+		if maps.Copy(said, out.Meta); len(said) > 0 {
+			out.Meta = said
+		}
 	}
 	if r.Ref == nil {
 		return out
@@ -167,6 +170,10 @@ func metaOf(r tool.Result) mcp.Meta {
 	}
 	return out
 }
+
+// protocolPrefix begins the keys of _meta with which the two ends of a connection speak of
+// themselves.
+const protocolPrefix = "io.modelcontextprotocol/"
 
 // tooLong is the failure of a call whose structured answer is not passed on.
 func (u *user) tooLong(r tool.Result) *tool.Error {

@@ -165,7 +165,7 @@ func TestToolsOfOthersPassWhole(t *testing.T) {
 	}
 	for name, want := range direct {
 		for _, member := range []string{"title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons"} {
-			if got := through[name][member]; strings.TrimSpace(got) != strings.ReplaceAll(want[member], `\n\n"`, `"`) && !(name == "plain" && member == "description") {
+			if got := through[name][member]; got != want[member] && !(name == "plain" && member == "description") {
 				t.Errorf("%s of %s: %.300s, directly %.300s", member, name, got, want[member])
 			}
 		}
@@ -281,7 +281,7 @@ func answerOf(r *recorder) map[string]string {
 			kept := map[string]any{}
 			if json.Unmarshal([]byte(value), &kept) == nil {
 				for key := range kept {
-					if strings.HasPrefix(key, "weir/") || strings.HasPrefix(key, "io.modelcontextprotocol/") {
+					if strings.HasPrefix(key, "weir/") || strings.HasPrefix(key, protocolPrefix) {
 						delete(kept, key)
 					}
 				}

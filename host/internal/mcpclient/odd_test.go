@@ -353,3 +353,27 @@ func TestMessageReader(t *testing.T) {
 		t.Errorf("%.100q, %v, and %.300q in the log", got, err, said.String())
 	}
 }
+
+// Lists and structured answers keep the order of their members, whatever else a server says
+// of itself beside them.
+func TestOrderIsKept(t *testing.T) {
+	url := oddServer(t, func(method string, _ json.RawMessage) (string, int) {
+		switch method {
+		case "tools/list":
+			return `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"odd","version":"1"}},"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"z":{},"b":{}}},"execution":{"taskSupport":"optional"}}]}`, 0
+		case "tools/call":
+			return `{"_meta":{"k":1},"structuredContent":{"z":1.50,"b":{"y":1,"c":2}},"content":[]}`, 0
+		}
+		return "", 0
+	})
+	s := Open(Config{Name: "odd", URL: url})
+	defer s.Close()
+	ready(t, s)
+	one := s.Status().Tools[0]
+	if string(one.Schema) != `{"type":"object","properties":{"z":{},"b":{}}}` || string(one.Execution) != `{"taskSupport":"optional"}` || one.Meta != nil {
+		t.Errorf("%s, %s, %s", one.Schema, one.Execution, one.Meta)
+	}
+	if got := call(t, s, "a", `{}`); !strings.Contains(got, `"structuredContent":{"z":1.50,"b":{"y":1,"c":2}}`) || !strings.Contains(got, `"_meta":{"k":1}`) {
+		t.Error(got)
+	}
+}

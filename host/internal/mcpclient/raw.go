@@ -32,11 +32,15 @@ func withRaw(message []byte) []byte {
 	return append(b, '}')
 }
 
-// rawResult returns a result with what withRaw puts below rawKey.
+// rawResult returns a result with what withRaw puts below rawKey. What else a list of tools
+// has in its _meta is for the SDK's own hop.
 func rawResult(result string) (out string, changed bool) {
-	b, tools := []byte{'{'}, ""
+	b, meta, tools := []byte{'{'}, "", ""
 	for name, value := range jsonscan.Members(result) {
 		switch {
+		case name == "_meta":
+			meta = value
+			continue
 		case name == "tools" && strings.HasPrefix(value, "["):
 			tools = value
 		case name == "structuredContent":
@@ -44,8 +48,11 @@ func rawResult(result string) (out string, changed bool) {
 		}
 		b = appendMember(b, name, value)
 	}
-	if tools != "" { // the last of two members counts
-		b, changed = appendMember(b, "_meta", below(tools)), true
+	if tools != "" {
+		meta, changed = below(tools), true
+	}
+	if meta != "" {
+		b = appendMember(b, "_meta", meta)
 	}
 	return string(append(b, '}')), changed
 }

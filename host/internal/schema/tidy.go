@@ -28,7 +28,7 @@ func Prose(texts ...string) string {
 	for _, s := range texts {
 		// Cut first, to bound the work.
 		s = strings.ToValidUTF8(s[:min(len(s), 2*MaxTheirs)], "")
-		if s = strings.TrimSpace(text.Clean(s)); s == "" {
+		if s = text.Clean(s); strings.TrimSpace(s) == "" {
 			continue
 		}
 		if len(s) <= MaxTheirs {
