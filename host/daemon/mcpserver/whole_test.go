@@ -206,6 +206,11 @@ func TestDescribeToolTellsTheWhole(t *testing.T) {
 			t.Errorf("without %.100q: %.2000s", want, got)
 		}
 	}
+	for _, p := range b.host.Plugins() {
+		if p.Name == "up" && !strings.HasPrefix(p.Instructions, "Ask for a file first.\nThen read it.\n") {
+			t.Errorf("weir plugin info: %q", p.Instructions)
+		}
+	}
 	if strings.Contains(got, "<tool_call>no") {
 		t.Error("a call stays a call")
 	}

@@ -166,7 +166,11 @@ const maxErrorChars = 500
 // failed returns a with the tool's own error. A text that is the error's message is
 // not repeated as the text of the result.
 func (d decoded) failed(a Answer) Answer {
-	e := &tool.Error{Code: tool.Failed, Msg: text.OneLine(a.Text, maxErrorChars)}
+	said := a.Text
+	if n := len(d.pieces); n > 0 && d.pieces[n-1].kind == structuredPart {
+		said = said[:max(0, strings.LastIndexByte(said, '\n'))]
+	}
+	e := &tool.Error{Code: tool.Failed, Msg: text.OneLine(said, maxErrorChars)}
 	if d.err != nil {
 		if toolCode(d.err.Code) {
 			e.Code = d.err.Code
@@ -179,7 +183,7 @@ func (d decoded) failed(a Answer) Answer {
 	if e.Msg == "" {
 		e = tool.NewError(e.Code, tool.Textf("the tool failed and gave no reason"), tool.Text{Format: e.Hint})
 	}
-	switch one := text.OneLine(a.Text, maxErrorChars); {
+	switch one := text.OneLine(said, maxErrorChars); {
 	case one != e.Msg:
 	case one == strings.TrimSpace(a.Text):
 		a.Text, a.Raw = "", nil

@@ -168,7 +168,7 @@ func (r result) decoded(size int) decoded {
 		d.structured = s
 		if !slices.ContainsFunc(d.pieces, func(p piece) bool { return p.kind == ofBlob || strings.TrimSpace(p.text) != "" }) {
 			d.pieces = append(d.pieces, piece{kind: structuredText})
-		} else if !r.IsError && !r.repeated() && !r.wrapped() {
+		} else if !r.repeated() && !r.wrapped() {
 			d.pieces = append(d.pieces, piece{kind: structuredPart})
 		}
 	}
