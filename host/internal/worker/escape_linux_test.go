@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -87,6 +88,54 @@ func TestNativeCodeReachesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A sealed child has the user and the capabilities that its folders need, in every thread.
+func TestRightsOfASealedChild(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the children of an ordinary user have its rights, and no capabilities")
+	}
+	p := newPool(t, nil)
+	m := load(t, p, sandbox.Plugin{Name: "holder", Wasm: []byte(holder), Exports: []string{"hold"}})
+	dir := t.TempDir()
+	const readSearch, overrideAndOwner = "0000000000000004", "000000000000000a"
+	for _, row := range []struct {
+		mounts    []jail.Mount
+		uid, caps string
+	}{
+		{nil, "65534", "0000000000000000"},
+		{[]jail.Mount{{Guest: "/w", Host: dir}}, "0", readSearch},
+		{[]jail.Mount{{Guest: "/w", Host: dir, Write: true}}, "0", overrideAndOwner},
+	} {
+		w, err := p.spawn("holder", row.mounts)
+		if err == nil {
+			err = m.load(t.Context(), w, row.mounts)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", w.cmd.Process.Pid))
+		if err != nil || len(threads) < 2 {
+			t.Errorf("the child has the threads %q: %v", threads, err)
+		}
+		want := map[string]string{
+			"Uid": strings.Repeat(row.uid+" ", 3) + row.uid, "Gid": strings.Repeat(row.uid+" ", 3) + row.uid, "NoNewPrivs": "1", "Seccomp": "2",
+			"CapInh": "0000000000000000", "CapAmb": "0000000000000000", "CapPrm": row.caps, "CapEff": row.caps,
+		}
+		for _, file := range threads {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				key, value, _ := strings.Cut(line, ":")
+				if value = strings.Join(strings.Fields(value), " "); want[key] != "" && want[key] != value {
+					t.Errorf("%v: %s is %s, want %s", row.mounts, key, value, want[key])
+				}
+			}
+		}
+		w.discard()
 	}
 }
 
