@@ -14,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/pipe"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -121,6 +123,7 @@ func (c *cli) host(ctx context.Context, a *app.App, leave <-chan struct{}) (*mcp
 		a.Close()
 		return nil, err
 	}
+	c.sayMissing(a.Host)
 	ctx, stop := context.WithCancel(ctx)
 	go a.Maintain(ctx)
 	go a.Follow(ctx)
@@ -153,6 +156,16 @@ func (c *cli) host(ctx context.Context, a *app.App, leave <-chan struct{}) (*mcp
 		_ = srv.Close()
 	})
 	return l, nil
+}
+
+// sayMissing writes to standard error, which clients log, which MCP servers are not ready.
+func (c *cli) sayMissing(h *host.Host) {
+	missing, _ := h.MissingServers()
+	for _, p := range h.Plugins() {
+		if p.Kind == plugin.KindServer && slices.Contains(missing, p.Name) {
+			c.Errf("weir: %v\n", tool.Textf("warning: %v", tool.Textf("the MCP server %s is not ready: %v", p.Name, p.Why)))
+		}
+	}
 }
 
 func mcpConfigCmd(c *cli) *cobra.Command {
