@@ -155,6 +155,37 @@ func TestObjectsBehindWordsInATurn(t *testing.T) {
 	}
 }
 
+// A model may call a tool by what its server calls it, and is told the names of all that have
+// that name if there are several.
+func TestServersOwnNamesAreCalled(t *testing.T) {
+	for _, mode := range []agent.Mode{agent.ModePrompt, agent.ModeNative} {
+		call := func(name string) replay.Reply {
+			if mode == agent.ModeNative {
+				return replay.Reply{Calls: []tool.Call{{Tool: name, Args: json.RawMessage(`{}`)}}}
+			}
+			return replay.Call(name, `{}`)
+		}
+		b := newBox().says("one__get-sum", "42").says("one__both", "1").says("two__both", "2")
+		for i, own := range []string{"get-sum", "both", "both"} {
+			b.specs[i].Written = own
+		}
+		m := replay.New(call("get-sum"), call("both"), replay.Text("done"))
+		must(t, config(func(c *agent.Config) { c.Mode = mode }), m, b, nil, "go")
+		if got := b.called(); len(got) != 1 || !strings.HasPrefix(got[0], "one__get-sum") {
+			t.Errorf("%s: called %q", mode, got)
+		}
+		var told string
+		for _, msg := range m.Requests()[2].Messages {
+			if msg.Role != "assistant" {
+				told += msg.Text
+			}
+		}
+		if !strings.Contains(told, "The nearest names are: one__both, two__both.") {
+			t.Errorf("%s: %s", mode, told)
+		}
+	}
+}
+
 // A model that calls tools which do not exist is told names in both modes, and never the
 // same sentence twice in a request.
 func TestUnknownToolsAreToldNames(t *testing.T) {

@@ -150,6 +150,9 @@ func (r *run) unwrap(name string, args []byte) (tool.Call, *tool.Error) {
 		return c, nil
 	}
 	inner, ok := c.Target()
+	if name, _ := tool.Named(inner.Tool, r.specs); name != "" {
+		inner.Tool = name
+	}
 	switch {
 	case !ok:
 		return c, &tool.Error{Code: tool.BadArgs, Msg: prompt.For(r.locale).BadCallTool}

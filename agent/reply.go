@@ -350,6 +350,9 @@ func (r *run) nativeCall(p *reply, c tool.Call) {
 // running.
 func (r *run) addNative(p *reply, c tool.Call, refused *tool.Error) {
 	p.native = true
+	if name, _ := tool.Named(c.Tool, r.specs); name != "" {
+		c.Tool = name
+	}
 	args := c.Args
 	var problem *tool.Error
 	if len(bytes.TrimSpace(args)) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhost/weir/host/archive"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/snapshot"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/internal/tooluse"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -26,8 +27,8 @@ func (s *Session) Asking(a approval.Approver) *Session {
 	return s.with(func(out *Session) { out.approver = a })
 }
 
-// OldName is Host.OldName.
-func (s *Session) OldName(name string) string { return s.h.OldName(name) }
+// Names is Host.Names.
+func (s *Session) Names(name string) toolname.Names { return s.h.Names(name) }
 
 // MayAsk reports whether calls of a tool could need a person's approval. It
 // returns false for an unknown tool.

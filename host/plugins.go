@@ -12,6 +12,7 @@ import (
 	"github.com/weirhost/weir/host/internal/registry"
 	"github.com/weirhost/weir/host/internal/runner"
 	"github.com/weirhost/weir/host/internal/sandbox"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -23,7 +24,7 @@ func (h *Host) newCatalog() *catalog.Catalog {
 		Options: h.scanOptions,
 		Limits: func(spec tool.Spec, pl *registry.Plugin) plugin.ToolInfo {
 			set := h.settings.Load()
-			own, _ := set.of(spec.Name, "")
+			own, _ := set.of(toolname.Names{Name: spec.Name})
 			return set.limits.Effective(spec, pl.Manifest.Name, own.Limits, sandbox.DefaultMemoryOf(pl.IsGo))
 		},
 		Now: h.cfg.Now, Log: h.log,

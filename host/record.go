@@ -87,7 +87,7 @@ func (s *Session) archive(ctx context.Context, t *snapshot.Tool, c tool.Call, a 
 func (s *Session) summarise(ctx context.Context, t *snapshot.Tool, c tool.Call, r tool.Result) tool.Result {
 	l, by := t.Within(c.MaxChars)
 	set := s.h.settings.Load()
-	own, _ := set.of(t.Info.Spec.Name, s.h.OldName(t.Info.Spec.Name))
+	own, _ := set.of(s.h.Names(t.Info.Spec.Name))
 	if l.Strategy != tool.Summarize || set.Summarise == nil || !r.Shown.Cut() || r.Shown.TotalChars <= cmp.Or(own.SummariseOver, set.SummariseOver) || r.Err != nil {
 		return r
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/snapshot"
 	"github.com/weirhost/weir/host/internal/toolfind"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
 	"github.com/weirhost/weir/sdk/tool"
@@ -33,6 +34,9 @@ type Settings struct {
 	// Held are the names of servers that are not started before a person trusts them. They are
 	// listed only.
 	Held []string
+	// Taken are names of tools besides those of plugins and servers, which no server's own name
+	// of a tool replaces.
+	Taken []string
 	// Defaults apply to what neither a tool nor the operator sets. Zero fields mean
 	// tool.DefaultMaxChars, tool.DefaultMaxLines, head_tail and DefaultTimeout.
 	Defaults tool.Limits
@@ -266,16 +270,16 @@ func (h *Host) snapshotConfig() snapshot.Config {
 	return snapshot.Config{
 		Limits: set.limits, Resolver: h.resolver(), Hidden: h.cfg.Hidden, ReadOnly: h.protectedPaths(),
 		Engines: h.engines.Load(), Cache: h.modules, Slots: h.running, Servers: h.servers.Servers(), Held: set.Held,
-		Settings: func(name, alone string) snapshot.Settings {
-			t, timed := set.of(name, alone)
+		Taken: set.Taken,
+		Settings: func(n toolname.Names) snapshot.Settings {
+			t, timed := set.of(n)
 			return snapshot.Settings{Limits: t.Limits, Timed: timed, Config: t.Config, Disabled: t.disabled(), PerMinute: t.PerMinute, CacheTTL: t.CacheTTL, Parallel: t.Parallel}
 		},
 	}
 }
 
-// OldName returns the old form of a tool's name, if no other tool has the same; else it is
-// empty: in lower case, with "_" for "-".
-func (h *Host) OldName(name string) string { return h.current.Load().OldName(name) }
+// Names returns the names of a tool, by the one under which it is offered.
+func (h *Host) Names(name string) toolname.Names { return h.current.Load().Names(name) }
 
 // logUnknown logs names in the settings that no plugin and no tool has, without those
 // that were unknown before. before may be nil.

@@ -33,34 +33,35 @@ func checkTools(tools map[string]ToolConfig) (patterns []string, err error) {
 }
 
 // of returns the settings for a tool: of each the first that states it, beginning with the
-// table of its name, or else of alone, its old form if no other tool has the same, and then
-// those of the patterns that fit it. Where its own table does not say whether it is disabled,
+// table of its name, or else of its old form, or else of what its server calls it, if no other
+// tool has the same, and then those of the patterns that fit it. Where its own table does not say whether it is disabled,
 // one of any form of its name does. timed is the table of tools.toml that states
 // Limits.Timeout; empty: none does.
-func (s *activeSettings) of(name, alone string) (t ToolConfig, timed string) {
+func (s *activeSettings) of(n toolname.Names) (t ToolConfig, timed string) {
 	add := func(table string, below ToolConfig) {
 		if t.Limits.Timeout == 0 && below.Limits.Timeout != 0 {
 			timed = "[tools." + tomledit.Key(table) + "]"
 		}
 		t = t.or(below)
 	}
-	if own, ok := s.Tools[name]; ok {
-		add(name, own)
-	} else if own, ok := s.Tools[alone]; ok && alone != "" {
-		add(alone, own)
+	for _, name := range n.Allowing() {
+		if own, ok := s.Tools[name]; ok {
+			add(name, own)
+			break
+		}
 	}
 	if t.Disabled == nil {
 		for other, o := range s.Tools {
-			if o.disabled() && toolname.Denied([]string{other}, name) {
+			if o.disabled() && toolname.Denied([]string{other}, n) {
 				t.Disabled = o.Disabled
 			}
 		}
 	}
 	for _, pattern := range s.patterns {
 		switch below := s.Tools[pattern]; {
-		case toolname.MatchAllowed(pattern, name, alone):
+		case toolname.MatchAllowed(pattern, n):
 			add(pattern, below)
-		case t.Disabled == nil && below.disabled() && toolname.MatchDenied(pattern, name):
+		case t.Disabled == nil && below.disabled() && toolname.MatchDenied(pattern, n):
 			t.Disabled = below.Disabled
 		}
 	}
@@ -69,7 +70,7 @@ func (s *activeSettings) of(name, alone string) (t ToolConfig, timed string) {
 
 // limitsOf returns the operator's limits for a tool.
 func (h *Host) limitsOf(name string) tool.Limits {
-	t, _ := h.settings.Load().of(name, h.OldName(name))
+	t, _ := h.settings.Load().of(h.Names(name))
 	return t.Limits
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
@@ -22,7 +23,7 @@ func TestSettingsByPattern(t *testing.T) {
 			"s__get_list":      {Parallel: 9, PerMinute: new(0)},
 			"s__pin?":          {Disabled: new(false), Limits: tool.Limits{Timeout: 2 * time.Minute}},
 			"s__DELETE*":       {Disabled: new(true)},
-			"delete_all":       {Disabled: new(true)},
+			"delete_al":        {Disabled: new(true)},
 			"nobody__*":        {},
 			"[a-c]__delete_al": {},
 		}
@@ -51,12 +52,12 @@ func TestSettingsByPattern(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, *want)
 		}
 	}
-	if _, timed := h.settings.Load().of("s__ping", "s__ping"); timed != `[tools."s__pin?"]` {
+	if _, timed := h.settings.Load().of(toolname.Names{Name: "s__ping", Alone: "s__ping"}); timed != `[tools."s__pin?"]` {
 		t.Errorf("%s", timed)
 	}
 	set := h.settings.Load()
 	unknown := strings.Join(h.current.Load().Unknown(maps.Keys(set.Tools), maps.Keys(set.Grants)), " ")
-	if unknown != "tools.[a-c]__delete_al tools.delete_all tools.nobody__*" {
+	if unknown != "tools.[a-c]__delete_al tools.delete_al tools.nobody__*" {
 		t.Errorf("%s", unknown)
 	}
 	bad := set.Settings

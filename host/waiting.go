@@ -25,12 +25,26 @@ func (h *Host) Waiting(name string) (p plugin.Info, ok bool) {
 	return plugin.Info{}, false
 }
 
+// Named is tool.Named among the tools that a caller sees.
+func (h *Host) Named(name string, sees func(tool string) bool) (found string, several []string) {
+	var specs []tool.Spec
+	for _, t := range h.Tools() {
+		if sees(t.Spec.Name) {
+			specs = append(specs, t.Spec)
+		}
+	}
+	return tool.Named(name, specs)
+}
+
 // NoTool returns the error of a request for a tool that cannot be called or is not
 // seen: what keeps it from running, which is the operator's alone to read, or the
 // most similar names among those that the caller sees.
 func (h *Host) NoTool(name string, operator bool, sees func(tool string) bool) error {
 	if p, ok := h.Waiting(name); ok && operator {
 		return tool.NewError(tool.UnknownTool, tool.Textf("%s cannot be called, its plugin is %s: %v", text.OneLine(name, 80), tool.Text{Format: string(p.State)}, p.Why), p.Fix)
+	}
+	if _, several := h.Named(name, sees); len(several) > 0 {
+		return noTool(name, nil, tool.Textf("did you mean one of these: %s", strings.Join(several, ", ")))
 	}
 	var names []string
 	for _, t := range h.Tools() {

@@ -70,6 +70,9 @@ func (gs *groups) restated(c Call) bool {
 func (gs *groups) resolve(r toolset.Reading) (c Call, bad *Malformed, ok bool) {
 	typed := gs.g.typed
 	info := gs.in.tools.Find(r.Name)
+	if info == nil && typed { // in prose a server's name for a tool is too often a word
+		info = gs.in.tools.FindWritten(r.Name)
+	}
 	if info == nil || gs.in.tools.AnyName && lex.IsAbstention(r.Name) && len(r.Args.Keys) == 0 {
 		switch {
 		case !typed:

@@ -26,7 +26,11 @@ type Subject struct {
 	// OldName is the old form of Tool if no other tool has the same, else empty. Rules that
 	// allow hold for it, too; see package toolname.
 	OldName string
-	Effect  plugin.Effect
+	// OwnName is what Plugin, another MCP server, calls Tool, unless another tool is named so;
+	// else empty. Rules that allow hold for it, too, if SoleName: no other tool has it.
+	OwnName  string
+	SoleName bool
+	Effect   plugin.Effect
 	// AnyHost reports whether the tool may reach hosts that no grant names ("*").
 	// Hosts are those it may reach, as the grants write them.
 	AnyHost bool

@@ -172,10 +172,11 @@ func (p *Rules) match(s Subject, args map[string]any) (int, *compiledRule) {
 
 // names reports whether the rule is for a tool.
 func (r *compiledRule) names(s Subject) bool {
+	n := toolname.Names{Name: s.Tool, Alone: s.OldName, Own: s.OwnName, Sole: s.SoleName}
 	if r.action == Allow {
-		return toolname.MatchAllowed(r.tool, s.Tool, s.OldName)
+		return toolname.MatchAllowed(r.tool, n)
 	}
-	return toolname.MatchDenied(r.tool, s.Tool)
+	return toolname.MatchDenied(r.tool, n)
 }
 
 func (r *compiledRule) matches(s Subject, args map[string]any) bool {

@@ -91,7 +91,7 @@ func New(cfg Config) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.current.SetOldNames(cfg.Host.OldName)
+	d.current.SetNames(cfg.Host.Names)
 	if d.store, err = store.Open(context.Background(), cfg.Host.Archive()); err != nil {
 		return nil, err
 	}

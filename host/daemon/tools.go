@@ -172,7 +172,7 @@ func (t *tools) decideLimits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if info.Plugin == "" {
+	if name = info.Spec.Name; info.Plugin == "" {
 		return api.Problemf(http.StatusBadRequest, "no_limits", "it is bound by the room in the window", "%s is one of weir's own tools", name)
 	}
 	given := map[string]*int{}
@@ -220,11 +220,16 @@ func (t *tools) showTool(w http.ResponseWriter, r *http.Request) error {
 	return httpjson.Answer(w, info)
 }
 
-// toolFor returns a tool that a principal may see.
+// toolFor returns a tool that a principal may see, by its name or what its server calls it.
 func (t *tools) toolFor(principal, name string) (plugin.ToolInfo, error) {
 	user := t.current.View(principal).User
 	if info, ok := t.host.Tool(name); ok && user.Sees(name) {
 		return info, nil
+	}
+	if own, _ := t.host.Named(name, user.Sees); own != "" {
+		if info, ok := t.host.Tool(own); ok {
+			return info, nil
+		}
 	}
 	return plugin.ToolInfo{}, t.host.NoTool(name, user == nil, user.Sees)
 }
@@ -266,9 +271,11 @@ func (t *tools) callTool(w http.ResponseWriter, r *http.Request) error {
 	if access.Principal(r) == t.current.Operator() {
 		session = session.ByPerson()
 	}
-	if _, err := t.toolFor(access.Principal(r), name); err != nil {
+	info, err := t.toolFor(access.Principal(r), name)
+	if err != nil {
 		return err
 	}
+	name = info.Spec.Name
 	end, err := t.turns.Begin(r.Context(), access.Principal(r), "")
 	if err != nil {
 		return err

@@ -64,6 +64,24 @@ func (r *Remote) Name() string {
 	return said.Title
 }
 
+// Named returns the name of the tool that is meant by name: the tool of that name, or else the
+// one that its server calls so. If several servers do, found is empty and several has the
+// names of their tools; if there is none, both are empty.
+func Named(name string, specs []Spec) (found string, several []string) {
+	for _, s := range specs {
+		if s.Name == name {
+			return name, nil
+		}
+		if s.Written == name && name != "" {
+			several = append(several, s.Name)
+		}
+	}
+	if len(several) == 1 {
+		return several[0], nil
+	}
+	return "", several
+}
+
 // Describe returns the description in the wanted language, falling back to English.
 func (s Spec) Describe(l Locale) string {
 	if l == Zh && s.DescriptionZh != "" {

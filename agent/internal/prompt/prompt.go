@@ -359,8 +359,9 @@ func Describe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal(c.Args, &args) // an unreadable argument names no tool
+	name, several := tool.Named(args.Name, specs)
 	for _, s := range specs {
-		if s.Name == args.Name && s.Name != DescribeTool {
+		if s.Name == name && s.Name != DescribeTool {
 			text := ToolText(s, l)
 			if r := s.Remote; r != nil && r.Instructions != "" {
 				text += fmt.Sprintf(For(l).instructions, Clean(r.Server)) + "\n" + limit.Neutralise(strings.TrimSpace(r.Instructions)) + "\n"
@@ -371,6 +372,9 @@ func Describe(c tool.Call, specs []tool.Spec, l tool.Locale) tool.Result {
 		}
 	}
 	res.Err = tool.Errorf(tool.BadArgs, "use a name from the list of tools", "there is no tool named %q", args.Name)
+	if len(several) > 0 {
+		res.Err = tool.NewError(tool.BadArgs, tool.Textf("there is no tool named %q", args.Name), tool.Textf("did you mean one of these: %s", strings.Join(several, ", ")))
+	}
 	return res
 }
 

@@ -41,7 +41,12 @@ func For(m parse.Malformed, tools []tool.Spec, l tool.Locale) string {
 }
 
 // Nearest returns the declared names that are most like name, best first.
-func Nearest(name string, tools []tool.Spec) []string { return toolset.Nearest(name, tools) }
+func Nearest(name string, tools []tool.Spec) []string {
+	if _, several := tool.Named(name, tools); len(several) > 0 {
+		return several
+	}
+	return toolset.Nearest(name, tools)
+}
 
 // maxListed is how many names a correction lists if none is near.
 const maxListed = 12

@@ -141,6 +141,9 @@ func (u *user) view(c Client, all *mcp.ListToolsResult) (toolList, error) {
 // have its name from elsewhere, and the protocol only knows tools of the list.
 func (u *user) wrap(c Client, p *mcp.CallToolParamsRaw) {
 	u.mu.Lock()
+	if name, _ := tool.Named(p.Name, u.search.tools); name != "" {
+		p.Name = name
+	}
 	isListed, in := u.lists(c, p.Name), u.search
 	if !u.searches(c) {
 		in = nil
@@ -184,6 +187,9 @@ func (u *user) resolve(ctx context.Context, client Client, c tool.Call) (_ tool.
 		return c, u.failed(c, tool.Errorf(tool.BadArgs, "find_tools finds names",
 			`"name" has to be the name of a tool, and "arguments" a JSON object with its arguments`))
 	}
+	if name, _ := tool.Named(target.Tool, in.tools); name != "" {
+		target.Tool = name
+	}
 	switch {
 	case target.Tool == tool.FindTools || target.Tool == tool.DescribeTool:
 		return u.resolve(ctx, client, target)
@@ -204,7 +210,11 @@ func noTool(name string, those []tool.Spec) *tool.Error {
 		names = append(names, s.Name)
 	}
 	hint := tool.Textf("find_tools finds names")
-	if near := text.Nearest(name, names); len(near) > 0 {
+	near := text.Nearest(name, names)
+	if _, several := tool.Named(name, those); len(several) > 0 {
+		near = several
+	}
+	if len(near) > 0 {
 		hint = tool.Textf("did you mean one of these: %s", strings.Join(near, ", "))
 	}
 	return tool.NewError(tool.UnknownTool, tool.Textf("there is no tool named %q", text.OneLine(name, 80)), hint)

@@ -393,3 +393,23 @@ func TestQuestionsOfServersAreNotPassedOn(t *testing.T) {
 		}
 	})
 }
+
+// Clients and models may call a tool by what its server calls it, in each way to call.
+func TestCallsByServersOwnNames(t *testing.T) {
+	b := newUpstreamBench(t)
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		if r := b.call(s, "weather", `{}`); r.IsError || !strings.Contains(textOf(r), "12.5") {
+			b.Errorf("weather: %s", textOf(r))
+		}
+	})
+	b = newUpstreamBench(t, func(c *Config) { c.Listing = ListSearch })
+	everyWay(t, b, nil, func(b *bench, s *mcp.ClientSession) {
+		for _, row := range [][3]string{
+			{"weather", `{}`, "12.5"}, {"call_tool", `{"name":"weather","arguments":{}}`, "12.5"}, {"describe_tool", `{"name":"weather"}`, "up__weather"},
+		} {
+			if r := b.call(s, row[0], row[1]); r.IsError || !strings.Contains(textOf(r), row[2]) {
+				b.Errorf("%s %s: %s", row[0], row[1], textOf(r))
+			}
+		}
+	})
+}

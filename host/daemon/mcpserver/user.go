@@ -154,7 +154,7 @@ func (u *user) add(t *mcp.Tool) (err error) {
 
 // offers reports whether the operator lets clients see a tool.
 func (s *Server) offers(name string) bool {
-	return !toolname.Denied(s.cfg.Deny, name) && (s.cfg.Allow == nil || toolname.Allowed(s.cfg.Allow, name, s.cfg.Host.OldName(name)))
+	return toolname.Seen(s.cfg.Allow, s.cfg.Deny, s.cfg.Host.Names(name))
 }
 
 // offers reports whether the user may see a tool.

@@ -66,7 +66,7 @@ func (s *Service) ownTools(ctx context.Context, r *record, view setup.View) *own
 // sees reports whether the model gets a tool: one that the profile has, and the client has not
 // already by MCP.
 func (o *ownTools) sees(s tool.Spec) bool {
-	return toolname.Seen(o.profile.Allow, o.profile.Deny, s.Name, o.s.Host.OldName) && !o.clients.Offers(s)
+	return toolname.Seen(o.profile.Allow, o.profile.Deny, o.s.Host.Names(s.Name)) && !o.clients.Offers(s)
 }
 
 // shown returns weir's tools by the names that the model uses.

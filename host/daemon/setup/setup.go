@@ -26,6 +26,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/usage"
 	"github.com/weirhost/weir/host/internal/signal"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -38,7 +39,7 @@ type Current struct {
 	changing sync.Mutex // held by Configure
 	state    atomic.Pointer[State]
 	changed  signal.Signal
-	oldNames func(name string) string // nil: none
+	names    func(name string) toolname.Names // nil: each tool has one
 }
 
 // New returns a Current with its first Config. An empty operator is DefaultOperator; an
@@ -62,23 +63,22 @@ func (c *Current) Configure(next Config) error {
 		return err
 	}
 	for _, v := range state.users {
-		v.User.oldName = c.oldName
+		v.User.names = c.named
 	}
 	c.state.Store(state)
 	c.changed.Send()
 	return nil
 }
 
-// SetOldNames sets what returns the old form of a tool's name if no other tool has the same,
-// else an empty text. Lists of allowed tools hold for it, too. It must be called before
-// anything is served.
-func (c *Current) SetOldNames(f func(name string) string) { c.oldNames = f }
+// SetNames sets what returns the names of a tool, by the one under which it is offered: lists
+// of tools hold for all of them. It must be called before anything is served.
+func (c *Current) SetNames(f func(name string) toolname.Names) { c.names = f }
 
-func (c *Current) oldName(name string) string {
-	if c.oldNames == nil {
-		return ""
+func (c *Current) named(name string) toolname.Names {
+	if c.names == nil {
+		return toolname.Names{Name: name}
 	}
-	return c.oldNames(name)
+	return c.names(name)
 }
 
 // Changed returns a channel that is closed by the next successful Configure.

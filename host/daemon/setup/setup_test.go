@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/weirhost/weir/agent"
+
+	"github.com/weirhost/weir/host/internal/toolname"
 )
 
 // The profile's word comes before the operator's about the model, and that before what a
@@ -44,8 +46,8 @@ func TestMode(t *testing.T) {
 // A user's lists hold for each form of a tool's name: what is denied for all of one old form,
 // what is allowed for a tool that alone has it.
 func TestFormsOfNames(t *testing.T) {
-	u := User{Tools: []string{"s__getissue", "s__drop", "s__a-b"}, Deny: []string{"s__LIST"}, oldName: func(name string) string {
-		return map[string]string{"s__getIssue": "s__getissue", "s__List": "s__list"}[name]
+	u := User{Tools: []string{"s__getissue", "s__drop", "s__a-b"}, Deny: []string{"s__LIST"}, names: func(name string) toolname.Names {
+		return toolname.Names{Name: name, Alone: map[string]string{"s__getIssue": "s__getissue", "s__List": "s__list"}[name]}
 	}}
 	for name, sees := range map[string]bool{"s__getIssue": true, "s__Drop": false, "s__drop": true, "s__a-b": true, "s__a_b": false, "s__List": false, "s__list": false} {
 		if u.Sees(name) != sees {

@@ -35,7 +35,7 @@ type User struct {
 	// empty: as for all.
 	Listing string
 
-	oldName func(name string) string // see Current.SetOldNames; nil: none
+	names func(name string) toolname.Names // see Current.SetNames; nil: each tool has one
 }
 
 // DefaultOperator is the name of the operator if nothing else is configured.
@@ -64,11 +64,11 @@ func (u *User) Sees(name string) bool {
 	if u == nil {
 		return true
 	}
-	alone := ""
-	if u.oldName != nil && u.Tools != nil {
-		alone = u.oldName(name)
+	n := toolname.Names{Name: name}
+	if u.names != nil && len(u.Deny)+len(u.Tools) > 0 {
+		n = u.names(name)
 	}
-	return !toolname.Denied(u.Deny, name) && (u.Tools == nil || toolname.Allowed(u.Tools, name, alone) || slices.Contains(ownTools, name))
+	return !toolname.Denied(u.Deny, n) && (u.Tools == nil || toolname.Allowed(u.Tools, n) || slices.Contains(ownTools, name))
 }
 
 // OwnQuota is the user's; the operator, who is nil, has none.

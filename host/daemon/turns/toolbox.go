@@ -90,12 +90,11 @@ func remembered(found []host.Memory) []agent.Remembered {
 }
 
 func (t toolbox) sees(name string) bool {
-	return toolname.Seen(t.allow, t.deny, name, func(name string) string {
-		if t.Session == nil {
-			return ""
-		}
-		return t.Session.OldName(name)
-	})
+	n := toolname.Names{Name: name}
+	if t.Session != nil {
+		n = t.Session.Names(name)
+	}
+	return toolname.Seen(t.allow, t.deny, n)
 }
 
 // limits returns the profile's tools by the limit that decides, for an agent's limit.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,7 @@ func (s Settings) Host(p Paths, secrets Lookup, log hclog.Logger, version string
 		Secret:   secrets,
 		Logger:   log, Version: version,
 	}
+	cfg.Taken = slices.Collect(maps.Keys(s.Scripts.Tools))
 	cfg.Approvals = approvals(s.Approvals)
 	Isolate(&cfg, s.Sandbox, p)
 	for _, f := range s.Plugins.Folder {

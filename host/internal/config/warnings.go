@@ -49,7 +49,7 @@ type known struct {
 	plugins  []string
 	specs    map[string]tool.Spec
 	answered []string // servers whose tools are known
-	oldName  func(name string) string
+	names    func(name string) toolname.Names
 }
 
 // unknownNames returns the names in the settings that no plugin declares. They are
@@ -57,7 +57,7 @@ type known struct {
 // when it has answered.
 func unknownNames(s Settings, h *host.Host) []Fault {
 	k := knownOf(s, h.Plugins())
-	k.oldName = h.OldName
+	k.names = h.Names
 	for _, t := range h.Tools() {
 		k.tools = append(k.tools, t.Spec.Name)
 		k.specs[t.Spec.Name] = t.Spec
@@ -70,17 +70,35 @@ func unknownNames(s Settings, h *host.Host) []Fault {
 func UnknownNames(s Settings, plugins []plugin.Info) []Fault {
 	k := knownOf(s, plugins)
 	k.tools = append(k.tools, tool.LoadHistory, tool.SearchHistory, tool.RunScript)
-	olds := map[string]int{}
-	for _, name := range k.tools {
+	k.names = namesOf(k.tools, plugins)
+	return k.unknown()
+}
+
+// namesOf returns the names of tools, as far as the ones under which they are offered say them.
+func namesOf(tools []string, plugins []plugin.Info) func(string) toolname.Names {
+	olds, owns := map[string]int{}, map[string]int{}
+	own := map[string]string{}
+	for _, name := range tools {
 		olds[toolname.Old(name)]++
 	}
-	k.oldName = func(name string) string {
-		if old := toolname.Old(name); olds[old] == 1 {
-			return old
+	for _, p := range plugins {
+		for _, name := range slices.Concat(p.Tools, p.Disabled) {
+			if _, last, ok := strings.Cut(name, "__"); ok && p.Kind == plugin.KindServer {
+				own[name] = last
+				owns[last]++
+			}
 		}
-		return ""
 	}
-	return k.unknown()
+	return func(name string) toolname.Names {
+		n := toolname.Names{Name: name}
+		if old := toolname.Old(name); olds[old] == 1 {
+			n.Alone = old
+		}
+		if last := own[name]; last != "" && olds[toolname.Old(last)] == 0 {
+			n.Own, n.Sole = last, owns[last] == 1
+		}
+		return n
+	}
 }
 
 // knownOf returns the names that plugins declare.
@@ -143,9 +161,9 @@ func (k known) list(names []string, key ...string) []Fault {
 		fits := func(t string) bool { return t == name }
 		switch key[last] {
 		case "tools":
-			fits = func(t string) bool { return toolname.Allowed([]string{name}, t, k.oldName(t)) }
+			fits = func(t string) bool { return toolname.Allowed([]string{name}, k.names(t)) }
 		case "deny_tools":
-			fits = func(t string) bool { return toolname.Denied([]string{name}, t) }
+			fits = func(t string) bool { return toolname.Denied([]string{name}, k.names(t)) }
 		}
 		if slices.ContainsFunc(k.tools, fits) || slices.Contains(names[:i], name) || k.ofServer(name) {
 			continue
@@ -161,9 +179,9 @@ func (k known) list(names []string, key ...string) []Fault {
 func (k known) rules() []Fault {
 	var out []Fault
 	for i, r := range k.settings.Approvals.Rule {
-		fits := func(name string) bool { return toolname.MatchDenied(r.Tool, name) } // check has checked the pattern
+		fits := func(name string) bool { return toolname.MatchDenied(r.Tool, k.names(name)) } // check has checked the pattern
 		if r.Action == string(approval.Allow) {
-			fits = func(name string) bool { return toolname.MatchAllowed(r.Tool, name, k.oldName(name)) }
+			fits = func(name string) bool { return toolname.MatchAllowed(r.Tool, k.names(name)) }
 		}
 		if slices.ContainsFunc(k.tools, fits) || k.ofServer(r.Tool) {
 			continue
@@ -181,12 +199,12 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 	var out []Fault
 	for _, name := range names {
 		if table == "tools" && toolname.IsPattern(name) {
-			if !slices.ContainsFunc(known, func(t string) bool { return toolname.MatchDenied(name, t) }) && !k.ofServer(name) {
+			if !slices.ContainsFunc(known, func(t string) bool { return toolname.MatchDenied(name, k.names(t)) }) && !k.ofServer(name) {
 				out = append(out, k.settings.positions.fault(tool.Textf("[tools.%s] fits no tool here", tomledit.Key(name)), tool.Textf("correct the name, or remove the table"), table, name))
 			}
 			continue
 		}
-		if near := text.Nearest(name, known); len(near) > 0 && !slices.ContainsFunc(known, func(t string) bool { return toolname.Denied([]string{name}, t) }) && !k.ofServer(name) {
+		if near := text.Nearest(name, known); len(near) > 0 && !slices.ContainsFunc(known, func(t string) bool { return toolname.Denied([]string{name}, k.names(t)) }) && !k.ofServer(name) {
 			text := tool.Text{Format: format, Args: []any{table, name, DidYouMean(near)}}
 			out = append(out, k.settings.positions.fault(text, tool.Textf("correct the name, or remove the table"), table, name))
 		}

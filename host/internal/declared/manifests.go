@@ -82,7 +82,7 @@ func CheckManifests(ctx context.Context, s config.Settings, version string) []co
 				out = append(out, checkConfig(s, m, s.Tools[t.Spec.Name].Config, "tools", t.Spec.Name)...)
 			}
 			for name, set := range s.Tools {
-				fits := func(t registry.Tool) bool { return toolname.MatchAllowed(name, t.Spec.Name, "") }
+				fits := func(t registry.Tool) bool { return toolname.MatchAllowed(name, toolname.Names{Name: t.Spec.Name}) }
 				if toolname.IsPattern(name) && slices.ContainsFunc(m.Tools, fits) {
 					out = append(out, checkConfig(s, m, has(m, set.Config), "tools", name)...)
 				}

@@ -36,7 +36,11 @@ func (c *Commands) ShowList(plugins []plugin.Info) {
 	few, left := Few(plugins)
 	c.Table("PLUGIN\tVERSION\tSTATE\tTOOLS\tWHY", func(w io.Writer) {
 		for _, p := range few {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", term.OneLine(p.Name, 64), term.OneLine(p.Version, 64), c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(Why(p)), 100))
+			why := Why(p)
+			if n := len(p.Problems); n > 0 && why.IsZero() && p.Kind == plugin.KindServer {
+				why = tool.Textf("%d notes on what is left out of it: weir plugin info %s", n, p.Name)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", term.OneLine(p.Name, 64), term.OneLine(p.Version, 64), c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(why), 100))
 		}
 	})
 	for _, p := range few {

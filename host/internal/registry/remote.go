@@ -31,7 +31,7 @@ func RemoteNames(server string, names []string) []string {
 		if short == "" || place == "" {
 			continue
 		}
-		out[i] = place + "__" + fitName(fitName(short, maxToolName/2, name), maxToolName-len(place)-len("__"), name)
+		out[i] = place + "__" + fitName(short, maxToolName-len(place)-len("__"), name)
 		if out[i] == place+"__"+name {
 			exact[out[i]] = true
 		} else if before, ok := mapped[out[i]]; ok && before != name {

@@ -131,7 +131,7 @@ func (s *Snapshot) Unknown(settings, grants iter.Seq[string]) []string {
 		tools = append(append(tools, one.Info.Tools...), one.Info.Disabled...)
 	}
 	for name := range settings {
-		if !slices.ContainsFunc(tools, func(t string) bool { return toolname.MatchDenied(name, t) }) {
+		if !slices.ContainsFunc(tools, func(t string) bool { return toolname.MatchDenied(name, s.Names(t)) }) {
 			out = append(out, "tools."+name)
 		}
 	}
@@ -195,9 +195,8 @@ func (s *Snapshot) Retire(next *Snapshot) {
 // A Config says under what the plugins of a Snapshot run. Only lists may be empty.
 type Config struct {
 	Limits *bounds.Layers
-	// Settings returns the operator's settings for one tool. alone is its old form if no other
-	// tool has the same, else empty; see package toolname.
-	Settings func(tool, alone string) Settings
+	// Settings returns the operator's settings for one tool.
+	Settings func(toolname.Names) Settings
 	// Resolver has the grants.
 	Resolver grant.Resolver
 	// Hidden are files and folders that no plugin can read, ReadOnly those that none can
@@ -208,6 +207,7 @@ type Config struct {
 	Slots            *sched.Limiter
 	Servers          []*upstream.Server
 	Held             []string // servers that a person must trust first
+	Taken            []string // names of tools besides those here
 }
 
 // Settings are the operator's settings for one tool, as in host.ToolConfig.
@@ -219,15 +219,6 @@ type Settings struct {
 	PerMinute *int
 	CacheTTL  *time.Duration
 	Parallel  int
-}
-
-// OldName returns the old form of a tool's name, if no other tool has the same; else it is
-// empty. See package toolname.
-func (s *Snapshot) OldName(name string) string {
-	if t := s.Tools[name]; t != nil {
-		return t.alone
-	}
-	return ""
 }
 
 // New returns what runs under a Config and a decision about the scanned plugins. It
@@ -263,13 +254,15 @@ func New(cfg Config, d *catalog.Decision, old *Snapshot) *Snapshot {
 			olds[toolname.Old(name)]++
 		}
 	}
+	owns := ownNamesOf(cfg.Servers, b.otherNames())
 	for name, t := range b.Tools {
+		t.names = toolname.Names{Name: name}
 		if olds[toolname.Old(name)] == 1 {
-			t.alone = toolname.Old(name)
+			t.names.Alone = toolname.Old(name)
 		}
 	}
 	for _, server := range cfg.Servers {
-		b.addServer(server, olds)
+		b.addServer(server, olds, owns)
 	}
 	for _, name := range cfg.Held {
 		b.show(upstream.Held(name))
@@ -277,6 +270,26 @@ func New(cfg Config, d *catalog.Decision, old *Snapshot) *Snapshot {
 	slices.SortStableFunc(b.Plugins, func(p, q Plugin) int { return cmp.Compare(p.Info.Name, q.Info.Name) })
 	b.names = slices.Sorted(maps.Keys(b.Tools))
 	return b.Snapshot
+}
+
+// Names returns the names of a tool, by the one under which it is offered. One that is not
+// there has no other.
+func (s *Snapshot) Names(name string) toolname.Names {
+	if t := s.Tools[name]; t != nil {
+		return t.names
+	}
+	return toolname.Names{Name: name}
+}
+
+// otherNames returns the names of all tools that are no servers'. Those of plugins that cannot
+// run now are among them: what is written of a plugin is not about a server while its files
+// change.
+func (b builder) otherNames() []string {
+	out := slices.Concat([]string{tool.RunScript, tool.LoadHistory, tool.SearchHistory, tool.DescribeTool, tool.FindTools, tool.CallTool}, b.Taken)
+	for _, p := range b.Plugins {
+		out = slices.Concat(out, p.Info.Tools, p.Info.Disabled)
+	}
+	return out
 }
 
 // A builder builds a Snapshot in place of old.
@@ -326,7 +339,7 @@ func (b builder) add(entry *catalog.Entry) {
 func (b builder) newTools(pl *registry.Plugin, permissions *grant.Resolution, granted plugin.Grant, info *plugin.Info) []*Tool {
 	var out []*Tool
 	for _, def := range pl.Manifest.Tools {
-		set := b.Settings(def.Spec.Name, "")
+		set := b.Settings(toolname.Names{Name: def.Spec.Name})
 		if set.Disabled {
 			info.Disabled = append(info.Disabled, def.Spec.Name)
 			continue
@@ -360,7 +373,7 @@ func (b builder) bind(pl *registry.Plugin, permissions *grant.Resolution, tools 
 		}
 		t.identity = t.digest(pl, permissions)
 		b.similar[registry.Likeness(t.Info.Spec.Name)] = t.Info.Spec.Name
-		b.offer(t, b.Settings(t.Info.Spec.Name, ""), b.Slots)
+		b.offer(t, b.Settings(toolname.Names{Name: t.Info.Spec.Name}), b.Slots)
 	}
 }
 
@@ -398,7 +411,7 @@ func (b builder) addUnsettled(list []registry.InFlux) {
 }
 
 // addServer adds an MCP server and its tools. olds has how many tools have each old form.
-func (b builder) addServer(server *upstream.Server, olds map[string]int) {
+func (b builder) addServer(server *upstream.Server, olds map[string]int, owns ownNames) {
 	info, tools := server.Describe()
 	limits := *b.Limits // their timeout is made for guests
 	limits.Defaults.Timeout = upstream.DefaultTimeout
@@ -407,11 +420,8 @@ func (b builder) addServer(server *upstream.Server, olds map[string]int) {
 		def, problems, ok := server.Define(t, &budget, &outputs)
 		info.Problems = append(info.Problems, problems...)
 		name := def.Spec.Name
-		alone := toolname.Old(name)
-		if olds[alone] > 1 {
-			alone = ""
-		}
-		set := b.Settings(name, alone)
+		names := owns.of(t, olds)
+		set := b.Settings(names)
 		switch {
 		case !ok:
 			continue
@@ -427,7 +437,7 @@ func (b builder) addServer(server *upstream.Server, olds map[string]int) {
 			set.Limits.Timeout, source.Timed = server.Settings.Timeout, ""
 		}
 		added := NewTool(&limits, def.Spec, info.Name, set.Limits, 0)
-		added.alone = alone
+		added.names = names
 		added.def, added.Source, added.identity, added.Info.Effect, added.anyHost = def.Tool, source, def.Identity, def.Effect, def.AnyHost
 		b.offer(added, set, server.Slots)
 		if set.Parallel == 0 && server.Settings.Parallel != 0 {

@@ -21,6 +21,7 @@ import (
 	"github.com/weirhost/weir/host/internal/sandbox"
 	"github.com/weirhost/weir/host/internal/sched"
 	"github.com/weirhost/weir/host/internal/text"
+	"github.com/weirhost/weir/host/internal/toolname"
 	"github.com/weirhost/weir/host/internal/upstream"
 	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/limit"
@@ -45,7 +46,7 @@ type Tool struct {
 	configs map[tool.Locale]map[string]string
 	reach   []string // the hosts that the grant's HTTP leads to
 	anyHost bool     // it can reach hosts that no grant names
-	alone   string   // the old form of its name, if it is another and no other tool has it
+	names   toolname.Names
 	// identity is a digest of everything but the arguments on which an answer
 	// depends.
 	identity string
@@ -91,7 +92,7 @@ func (t *Tool) Subject() approval.Subject {
 	_, foreign := t.Source.(upstream.Tool)
 	s := approval.Subject{
 		Server: foreign,
-		Tool:   t.Info.Spec.Name, OldName: t.alone, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
+		Tool:   t.Info.Spec.Name, OldName: t.names.Alone, OwnName: t.names.Own, SoleName: t.names.Sole, Plugin: t.Info.Plugin, Effect: t.Info.Effect, AnyHost: t.anyHost, ReadsFolders: t.ReadsFolders(),
 		Identity: t.identity, Idempotent: t.Info.Spec.Hints.Idempotent,
 	}
 	if t.grant.HTTP != nil {

@@ -31,15 +31,16 @@ func TestForms(t *testing.T) {
 		{"s__a.b", "s__a-b", "s__a_b", true, false},
 		{"s__a", "s__a_b", "s__a_b", false, false},
 	} {
-		if got := Denied([]string{row.entry}, row.name); got != row.denied || MatchDenied(row.entry, row.name) != got {
+		n := Names{Name: row.name, Alone: row.alone}
+		if got := Denied([]string{row.entry}, n); got != row.denied || MatchDenied(row.entry, n) != got {
 			t.Errorf("%+v: denied %v", row, got)
 		}
-		if got := Allowed([]string{row.entry}, row.name, row.alone); got != row.allowed || MatchAllowed(row.entry, row.name, row.alone) != got {
+		if got := Allowed([]string{row.entry}, n); got != row.allowed || MatchAllowed(row.entry, n) != got {
 			t.Errorf("%+v: allowed %v", row, got)
 		}
 	}
 	for pattern, denied := range map[string]bool{"s__get*": true, "s__get-*": true, "s__GET_*": true, "s__[a-z]et-issue": true, "s__[A-Z]et*": false, "t__*": false} {
-		if MatchDenied(pattern, "s__get-issue") != denied {
+		if MatchDenied(pattern, Names{Name: "s__get-issue", Own: "get-issue", Sole: true}) != denied {
 			t.Errorf("%s denies: %v", pattern, !denied)
 		}
 	}
@@ -53,8 +54,38 @@ func TestNoFormEscapes(t *testing.T) {
 		if rapid.Bool().Draw(t, "same") {
 			entry = Old(of)
 		}
-		if Allowed([]string{entry}, of, Old(of)) && !Denied([]string{entry}, of) || MatchAllowed(entry, of, Old(of)) && !MatchDenied(entry, of) {
+		own := rapid.SampledFrom([]string{"", entry, Old(entry), of}).Draw(t, "own")
+		n := Names{Name: of, Alone: Old(of), Own: own, Sole: rapid.Bool().Draw(t, "sole")}
+		if Allowed([]string{entry}, n) && !Denied([]string{entry}, n) || MatchAllowed(entry, n) && !MatchDenied(entry, n) {
 			t.Fatalf("%s allows %s and does not deny it", entry, of)
 		}
 	})
+}
+
+// The name that a server gives a tool denies every tool that has it, and allows one that
+// alone has it. A pattern with * is never about it.
+func TestOwnNames(t *testing.T) {
+	for _, row := range []struct {
+		entry           string
+		sole            bool
+		denied, allowed bool
+	}{
+		{"get-sum", true, true, true},
+		{"get-sum", false, true, false},
+		{"get_sum", true, true, false},
+		{"GET-SUM", true, true, false},
+		{"get-*", true, false, false},
+		{"get", true, false, false},
+	} {
+		n := Names{Name: "e__get-sum", Alone: "e__get_sum", Own: "get-sum", Sole: row.sole}
+		if got := Denied([]string{row.entry}, n); got != row.denied || MatchDenied(row.entry, n) != got {
+			t.Errorf("%+v: denied %v", row, got)
+		}
+		if got := Allowed([]string{row.entry}, n); got != row.allowed || MatchAllowed(row.entry, n) != got {
+			t.Errorf("%+v: allowed %v", row, got)
+		}
+	}
+	if n := (Names{Name: "read_file"}); Denied([]string{""}, n) || MatchAllowed("", n) || Allowed([]string{""}, n) {
+		t.Error("an empty entry fits a tool without a server's name")
+	}
 }

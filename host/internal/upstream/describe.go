@@ -85,6 +85,9 @@ func (s *Server) named(all []mcpclient.Tool) []Named {
 	return out
 }
 
+// Named returns all tools of the server with their names, also those that are not allowed.
+func (s *Server) Named() []Named { return s.named(s.Status().Tools) }
+
 // Names returns the names of all tools of the server, also of those that are not allowed.
 func (s *Server) Names() []string {
 	var out []string

@@ -31,6 +31,14 @@ func (t *Set) Find(raw string) *Tool {
 	return nil
 }
 
+// FindWritten returns the tool that its server calls by a name; nil: none or several.
+func (t *Set) FindWritten(raw string) *Tool {
+	if info := t.written[raw]; info != nil {
+		return info
+	}
+	return t.written[lex.CleanName(raw)]
+}
+
 // Distinctive reports whether a spelling alone tells that it is a tool's name: it is
 // declared, or, where every name is, it has a form that words do not have.
 func (t *Set) Distinctive(name string) bool {

@@ -18,6 +18,7 @@ type Set struct {
 	AnyName bool
 	exact   map[string]*Tool
 	folded  map[string]*Tool // nil where two names fold to one
+	written map[string]*Tool // by what their servers call them; nil where two do
 	sorted  []string         // folded names, for prefix search
 	// shortest are those of sorted that do not start with another one, pairs has a bit
 	// for each two bytes that one of them starts with.
@@ -56,7 +57,7 @@ type prop struct {
 func New(specs []tool.Spec, anyName bool) *Set {
 	t := &Set{
 		AnyName: anyName, longest: 64,
-		exact: map[string]*Tool{}, folded: map[string]*Tool{}, Keys: map[string]bool{},
+		exact: map[string]*Tool{}, folded: map[string]*Tool{}, written: map[string]*Tool{}, Keys: map[string]bool{},
 	}
 	for _, s := range specs {
 		if s.Name == "" {
@@ -64,6 +65,13 @@ func New(specs []tool.Spec, anyName bool) *Set {
 		}
 		info := NewTool(s.Name, string(s.Params))
 		t.exact[s.Name] = info
+		if s.Written != "" {
+			if _, taken := t.written[s.Written]; taken {
+				t.written[s.Written] = nil
+			} else {
+				t.written[s.Written] = info
+			}
+		}
 		f := lex.Fold(s.Name)
 		if _, taken := t.folded[f]; taken {
 			t.folded[f] = nil
