@@ -17,11 +17,24 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
-// A Refusal is a call that the server refuses, for example an unknown tool or
-// invalid arguments.
-type Refusal struct{ Msg string }
+// A Refusal is a call that the server refuses in a way that it has no words for.
+// What it says itself, as an error of the protocol, is an answer.
+type Refusal struct {
+	Msg  string
+	data json.RawMessage // of an error of the protocol; nil: none
+}
 
 func (r *Refusal) Error() string { return r.Msg }
+
+// answer returns a refusal in the server's words as a result, as those are that tell of an
+// error there: models read it whole.
+func (r *Refusal) answer(max int) ([]byte, error) {
+	out := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: r.Msg}}}
+	if len(r.data) > 0 && string(r.data) != "null" {
+		out.Content = append(out.Content, &mcp.TextContent{Text: string(r.data)})
+	}
+	return marshal(out, max)
+}
 
 // A DownError reports that the server cannot be used now.
 type DownError struct {
@@ -72,7 +85,11 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	}
 	if err != nil {
 		s.count(session, err, name, args)
-		return nil, s.failure(ctx, session, err)
+		err = s.failure(ctx, session, err)
+		if refusal, ok := errors.AsType[*Refusal](err); ok {
+			return refusal.answer(max)
+		}
+		return nil, err
 	}
 	s.streak.answered()
 	if r.NeedsInput() {
@@ -81,6 +98,11 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, ma
 	if raw := rawIn(r.StructuredContent); raw != nil {
 		r.StructuredContent = raw
 	}
+	return marshal(r, max)
+}
+
+// marshal returns a result as JSON, cut off after max bytes.
+func marshal(r *mcp.CallToolResult, max int) ([]byte, error) {
 	answer, err := json.Marshal(r)
 	if len(answer) > max {
 		r.Meta = nil // what is cut off begins with the content
@@ -195,7 +217,7 @@ func (s *Server) failure(ctx context.Context, session *mcp.ClientSession, err er
 	case said == notTaken:
 		return &DownError{s.cfg.Name, webWhy(ctx, err)}
 	case refused:
-		return &Refusal{Msg: short(said, 500)}
+		return &Refusal{Msg: said, data: wire.Data}
 	}
 	s.log.Warn("an answer of another server cannot be used", "server", s.cfg.Name, "error", reason(err))
 	return &UnusableError{s.cfg.Name}

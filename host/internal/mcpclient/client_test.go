@@ -284,6 +284,17 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// An error of the protocol is an answer, with all that the server says.
+func TestErrorsOfTheProtocolAreWhole(t *testing.T) {
+	long := strings.Repeat(`a line\n  at main.go\n`, 500)
+	s := program(t, "on", shell(answering(`echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32050,"message":"`+strings.ReplaceAll(long, `\`, `\\`)+`","data":{"url":"https://example.com/login"}}}'`)))
+	ready(t, s)
+	got := call(t, s, "t", `{}`)
+	if !strings.Contains(got, long) || !strings.Contains(got, `{\"url\":\"https://example.com/login\"}`) || !strings.Contains(got, `"isError":true`) {
+		t.Errorf("%.300s", got)
+	}
+}
+
 func TestCallFails(t *testing.T) {
 	s := program(t, "on", nil)
 	ready(t, s)
