@@ -65,6 +65,7 @@ var levels = map[string]int{
 	"host/daemon/store":              4,
 	"host/internal/wasmtest":         1,
 	"host/internal/egress":           2,
+	"host/internal/framing":          1,
 	"host/internal/describe":         2,
 	"host/internal/modindex":         2,
 	"host/internal/jail":             2,

@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/framing"
 	"github.com/weirhost/weir/host/internal/mcpbridge"
 	"github.com/weirhost/weir/host/internal/pipe"
 	"github.com/weirhost/weir/host/plugin"
@@ -149,7 +150,7 @@ func (c *cli) host(ctx context.Context, a *app.App, leave <-chan struct{}) (*mcp
 		return l, nil
 	}
 	srv := a.HTTPServer()
-	go func() { _ = srv.Serve(listener) }() // ends with http.ErrServerClosed
+	go func() { _ = srv.Serve(framing.Listener(listener)) }() // ends with http.ErrServerClosed
 	l.Close = sync.OnceFunc(func() {
 		_ = os.Remove(a.Paths.Address)
 		end()

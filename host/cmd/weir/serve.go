@@ -18,6 +18,7 @@ import (
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/config/value"
+	"github.com/weirhost/weir/host/internal/framing"
 	"github.com/weirhost/weir/host/internal/msg"
 	"github.com/weirhost/weir/host/internal/plugincmd"
 	"github.com/weirhost/weir/host/internal/term"
@@ -67,7 +68,7 @@ func (c *cli) serve(ctx context.Context, addr string) error {
 	release() // those who wait for a daemon find this one
 	srv := a.HTTPServer()
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
+	go func() { failed <- srv.Serve(framing.Listener(l)) }()
 	go a.Maintain(ctx)
 	go a.Follow(ctx)
 	c.banner(ctx, a, url)
