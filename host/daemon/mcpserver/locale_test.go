@@ -63,7 +63,7 @@ func TestResourcesSpeakChinese(t *testing.T) {
 	if _, err := s.ListResources(t.Context(), nil); err != nil {
 		said["an archive that is closed"] = err.Error()
 	}
-	if len(said) != 5 {
+	if len(said) != 6 {
 		t.Fatalf("said: %q", said)
 	}
 	for of, text := range said {

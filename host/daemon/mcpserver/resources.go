@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +22,7 @@ import (
 
 const (
 	archivePrefix = "weir://archive/"
+	serverPrefix  = "weir://server/" // the instructions of another server
 	textType      = "text/plain; charset=utf-8"
 	// selectors choose a part of a result, as load_tool_history does.
 	selectors = "lines,grep,context,pointer,head,tail,offset"
@@ -36,6 +39,7 @@ func (u *user) offerArchive() {
 		{URITemplate: archivePrefix + "{uuid}", Name: "archived result", MIMEType: textType, Description: w.kept},
 		{URITemplate: archivePrefix + "{uuid}{?" + selectors + "}", Name: "part of an archived result", MIMEType: textType, Description: w.part},
 		{URITemplate: archivePrefix + "{uuid}/part/{n}", Name: "part that is not text", Description: w.blob},
+		{URITemplate: serverPrefix + "{name}", Name: "instructions of a server", MIMEType: textType, Description: w.server},
 	} {
 		u.sdk.AddResourceTemplate(&t, u.read)
 	}
@@ -44,7 +48,8 @@ func (u *user) offerArchive() {
 // pageSize is how many archived results are listed at once.
 const pageSize = 100
 
-// archives lists the principal's archived results, the newest first.
+// archives lists the instructions of other servers, then the principal's archived results,
+// the newest first.
 func (u *user) archives(ctx context.Context, p *mcp.ListResourcesParams) (*mcp.ListResourcesResult, error) {
 	offset := 0
 	if p != nil && p.Cursor != "" {
@@ -61,12 +66,37 @@ func (u *user) archives(ctx context.Context, p *mcp.ListResourcesParams) (*mcp.L
 	if len(entries) > pageSize {
 		entries, out.NextCursor = entries[:pageSize], strconv.Itoa(offset+pageSize)
 	}
+	if offset == 0 {
+		out.Resources = append(out.Resources, u.servers()...)
+	}
 	for _, e := range entries {
 		if !e.Pruned {
 			out.Resources = append(out.Resources, resourceOf(e))
 		}
 	}
 	return out, nil
+}
+
+// servers lists the instructions of those servers of which the user may call a tool.
+func (u *user) servers() (out []*mcp.Resource) {
+	said := u.instructions()
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		out = append(out, &mcp.Resource{
+			URI: serverPrefix + name, Name: name, Title: name, Description: textsIn(u.locale()).server, MIMEType: textType, Size: int64(len(said[name])),
+		})
+	}
+	return out
+}
+
+// instructions returns what these servers say of how their tools are used, by their names.
+func (u *user) instructions() map[string]string {
+	out := map[string]string{}
+	for _, s := range u.tools().Tools() {
+		if r := s.Remote; r != nil && r.Instructions != "" && u.offers(s.Name) {
+			out[r.Server] = r.Instructions
+		}
+	}
+	return out
 }
 
 func resourceOf(e archive.Entry) *mcp.Resource {
@@ -76,7 +106,8 @@ func resourceOf(e archive.Entry) *mcp.Resource {
 	}
 }
 
-// read reads an archived result, a part of its text or one of its blobs.
+// read reads an archived result, a part of its text or one of its blobs, or the instructions
+// of a server.
 func (u *user) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	uri := req.Params.URI
 	content, err := u.content(ctx, uri)
@@ -104,6 +135,12 @@ func (u *user) missing(uri, why string) error {
 }
 
 func (u *user) content(ctx context.Context, uri string) (*mcp.ResourceContents, error) {
+	if name, ok := strings.CutPrefix(uri, serverPrefix); ok {
+		if said := u.instructions()[name]; said != "" {
+			return &mcp.ResourceContents{MIMEType: textType, Text: said}, nil
+		}
+		return nil, archive.ErrNotFound
+	}
 	rest, ok := strings.CutPrefix(uri, archivePrefix)
 	if !ok {
 		return nil, archive.ErrNotFound

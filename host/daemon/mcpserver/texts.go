@@ -23,7 +23,7 @@ type texts struct {
 	waits        string // a call for a person
 	runs         string // a call
 
-	kept, part, blob string // templates of resources
+	kept, part, blob, server string // templates of resources
 
 	answer, answers, once, always, deny, but string // of a form
 }
@@ -42,7 +42,7 @@ var (
 			"search_tool_history finds words in everything that was kept. Load a part when it is needed, not the whole. " +
 			"The argument \"@result:UUID\" hands a kept result to another tool without reading it. Kept results are also resources: weir://archive/UUID.",
 		whole:    "the whole result of %s: %d characters, %d lines",
-		missing:  "there is no archived result with that id",
+		missing:  "there is no archived result with that id, and no such server",
 		expired:  "the archived result was pruned; call %s again",
 		broken:   "the call could not be finished",
 		full:     "too many sessions are open, each with a call in the last minute; close one, retry in 60 s, or raise max_user_sessions and max_sessions below [mcp] in tools.toml",
@@ -57,6 +57,7 @@ var (
 		part: "A part of an earlier result: lines=95-706, grep=expression with context=lines around each match, pointer=/json/path, " +
 			"head=lines, tail=lines, offset=characters to leave out.",
 		blob:       "An image or another blob of an earlier result, counted from 0.",
+		server:     "What another server says of how its tools are used.",
 		unreadable: "the archive cannot be read; the daemon's log says why",
 		answer:     "May it run?", answers: "once: this call. always: see its label. deny: it does not run.",
 		once: "Yes, this once", always: "Yes, always: ", deny: "No", but: "But not %d: %s",
@@ -67,7 +68,7 @@ var (
 			"search_tool_history 可在全部存档中搜索关键词。只加载需要的部分，不要整体加载。" +
 			"参数写成 \"@result:UUID\" 可把存档结果直接交给另一个工具而无需读取。存档结果也可作为资源读取：weir://archive/UUID。",
 		whole:    "%s 的完整结果：%d 字符，%d 行",
-		missing:  "没有该编号的存档结果",
+		missing:  "没有该编号的存档结果，也没有这样的服务器",
 		expired:  "该存档结果已被清理；请重新调用 %s",
 		broken:   "调用未能完成",
 		full:     "打开的会话过多，且每个在最近一分钟内都有调用；请关闭一个，或 60 秒后重试，或调高 tools.toml 中 [mcp] 下的 max_user_sessions 和 max_sessions",
@@ -82,6 +83,7 @@ var (
 		part: "先前某个结果的一部分：lines=95-706，grep=正则表达式（可加 context=每处匹配前后的行数），pointer=/json/路径，" +
 			"head=行数，tail=行数，offset=略过的字符数。",
 		blob:       "先前某个结果中的图像或其他二进制部分，从 0 开始编号。",
+		server:     "另一个服务器对其工具用法的说明。",
 		unreadable: "无法读取存档；原因见守护进程的日志",
 		answer:     "是否允许运行？", answers: "once：仅此一次。always：见其标签。deny：不运行。",
 		once: "允许这一次", always: "始终允许：", deny: "拒绝", but: "但不包括 %d：%s",

@@ -189,6 +189,22 @@ func TestToolsOfAServerThatIsNotTrusted(t *testing.T) {
 	}
 }
 
+// A client that lists all tools reads the instructions of a server on demand.
+func TestInstructionsAreAResource(t *testing.T) {
+	s := newWholeBench(t, newWhole(t), false).http(nil, "", "me")
+	list, err := s.ListResources(t.Context(), nil)
+	if err != nil || len(list.Resources) == 0 || list.Resources[0].URI != "weir://server/up" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	got, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "weir://server/up"})
+	if err != nil || !strings.HasPrefix(got.Contents[0].Text, "Ask for a file first.\nThen read it.\n") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "weir://server/none"}); err == nil {
+		t.Error("a server that is not there has instructions")
+	}
+}
+
 // describe_tool has all of it, with its lines, and nothing of it can be read as a call.
 func TestDescribeToolTellsTheWhole(t *testing.T) {
 	url := newWhole(t)
