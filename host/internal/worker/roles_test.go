@@ -99,7 +99,7 @@ func spy(file string) {
 	}
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {
-		if strings.HasPrefix(line, "NoNewPrivs") || strings.HasPrefix(line, "Seccomp:") {
+		if strings.HasPrefix(line, "NoNewPrivs") {
 			found.WriteString(line)
 		}
 	}
