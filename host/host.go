@@ -48,7 +48,7 @@ type Host struct {
 	engines atomic.Pointer[runner.Engines]
 	// openMemories opens the memories of plugins in this process, which hides itself when
 	// it has worker processes.
-	openMemories func(memsnap.Method) (*memsnap.Space, error)
+	openMemories func() (*memsnap.Space, error)
 	archive      archive.Store
 	callLog      CallLog                                      // nil: none
 	quota        func(context.Context, Principal) *tool.Error // nil: none

@@ -76,9 +76,6 @@ func runtimeCalls() []call {
 	)
 }
 
-// pageScan is the request of package memsnap for written pages, PAGEMAP_SCAN.
-const pageScan = 0xc0606610
-
 // memoryCalls returns what changes memory: all of it is private, so that it counts against
 // the limit of [Bounds], and of the files only those of the Set are mapped.
 func memoryCalls(s Set) []call {
@@ -96,7 +93,7 @@ func memoryCalls(s Set) []call {
 	if s.Code {
 		protects = append(protects, way{bits(2, unix.PROT_EXEC|unix.PROT_WRITE, unix.PROT_EXEC)})
 	}
-	cs = append(cs, call{unix.SYS_MMAP, maps}, call{unix.SYS_MPROTECT, protects}, call{unix.SYS_IOCTL, []way{{is(1, pageScan)}}})
+	cs = append(cs, call{unix.SYS_MMAP, maps}, call{unix.SYS_MPROTECT, protects})
 	if len(s.Files) > 0 {
 		const empty = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_KEEP_SIZE
 		cs = append(cs, call{unix.SYS_FALLOCATE, []way{{is(1, empty)}}})

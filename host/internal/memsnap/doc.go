@@ -18,18 +18,12 @@
 //
 // # Finding the written pages
 //
-// The kernel reports them in one of two ways, both through /proc/self/pagemap: the
-// PAGEMAP_SCAN request (Linux 6.7 and later) or the table itself. A page counts as
-// written if it is present or swapped out and does not belong to the image's file.
-// This includes pages merged with others, the kernel's zero page, and huge pages of
-// the file: a page that might not be the image's is copied. Open does not compare
-// kernel versions. It tries each way on a memory of its own and uses the first one
-// that finds the written pages and restores them. If neither works, every renewal
-// drops all pages.
-//
-// With Attend no search is needed if the calling thread took no page fault: the
-// memory's own pages are then the same as before. Most calls of a tool write the
-// pages that the previous call wrote. Open tests this way, too.
+// They are read from the kernel's table, /proc/self/pagemap, which every user may read. A
+// page counts as written if it is present or swapped out and does not belong to the
+// image's file. This includes pages merged with others, the kernel's zero page, and huge
+// pages of the file: a page that might not be the image's is copied. Open does not compare
+// kernel versions: it tries the search on a memory of its own. Where it does not find what
+// was written, Open fails, and every call gets a new instance.
 //
 // # Ownership
 //

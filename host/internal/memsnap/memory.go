@@ -17,15 +17,6 @@ type Memory struct {
 	owes  bool   // the engine must receive the image's size
 	kept  int    // pages of its own after the last renewal
 
-	// The pages that the last search found, in so many bytes from the begin: they
-	// are the memory's own, and no other ones were. 0: nothing is known.
-	own      []region
-	ownPages int
-	searched uint64
-
-	attended bool  // since
-	faults   int64 // so many page faults of its thread
-
 	refused bool
 	broken  bool // what is mapped there is not known any more
 	freed   atomic.Bool
@@ -163,7 +154,6 @@ func (m *Memory) Adopt(im *Image) (resize bool, err error) {
 		}
 	}
 	m.image, m.peak = im, max(m.peak, im.size)
-	m.own, m.ownPages, m.searched, m.attended = nil, 0, 0, false
 	m.settle(0)
 	return m.owes, nil
 }

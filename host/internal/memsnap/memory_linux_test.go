@@ -43,25 +43,22 @@ func frozen(t testing.TB, s *Space, size, limit uint64) (*Memory, *Image) {
 // Many instances work on one image at the same time, each in its own memory, and
 // none sees what another writes.
 func TestSharedImage(t *testing.T) {
-	for _, method := range methods {
-		t.Run(method.String(), func(t *testing.T) {
-			s := space(t, method)
-			first, im := frozen(t, s, mib, 4*mib)
-			want := bytes.Clone(first.Reallocate(mib))
-			var wg sync.WaitGroup
-			for g := range 4 {
-				wg.Go(func() {
-					if err := useImage(s, im, want, byte(g)); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			if !bytes.Equal(first.Reallocate(mib), want) {
-				t.Error("the first memory changed")
+	s := space(t)
+	first, im := frozen(t, s, mib, 4*mib)
+	want := bytes.Clone(first.Reallocate(mib))
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			if err := useImage(s, im, want, byte(g)); err != nil {
+				t.Error(err)
 			}
 		})
 	}
+	wg.Wait()
+	if !bytes.Equal(first.Reallocate(mib), want) {
+		t.Error("the first memory changed")
+	}
+
 }
 
 // useImage makes memories of an image and uses each a few times.
@@ -101,23 +98,21 @@ func useImage(s *Space, im *Image, want []byte, mark byte) error {
 // it writes much of is dropped, so that an idle memory stays small.
 func TestKept(t *testing.T) {
 	page := uint64(os.Getpagesize())
-	for method, want := range map[Method]uint64{Scan: maxDirty, Pagemap: maxDirty, Discard: 0} {
-		t.Run(method.String(), func(t *testing.T) {
-			const pages = 2*maxDirty + 2
-			m, _ := frozen(t, space(t, method), pages*page, pages*page)
-			for _, row := range []struct{ dirty, kept uint64 }{{maxDirty, want}, {maxDirty + 1, 0}} {
-				mem := m.Reallocate(pages * page)
-				for i := range row.dirty {
-					mem[i*2*page]++
-				}
-				if _, err := m.Renew(); err != nil {
-					t.Fatal(err)
-				}
-				if m.Kept() != row.kept*page {
-					t.Errorf("%d written pages: %d bytes are kept, want %d", row.dirty, m.Kept(), row.kept*page)
-				}
+	{
+		const pages = 2*maxDirty + 2
+		m, _ := frozen(t, space(t), pages*page, pages*page)
+		for _, row := range []struct{ dirty, kept uint64 }{{maxDirty, maxDirty}, {maxDirty + 1, 0}} {
+			mem := m.Reallocate(pages * page)
+			for i := range row.dirty {
+				mem[i*2*page]++
 			}
-		})
+			if _, err := m.Renew(); err != nil {
+				t.Fatal(err)
+			}
+			if m.Kept() != row.kept*page {
+				t.Errorf("%d written pages: %d bytes are kept, want %d", row.dirty, m.Kept(), row.kept*page)
+			}
+		}
 	}
 }
 
@@ -129,41 +124,40 @@ func TestAdvice(t *testing.T) {
 		"huge": unix.MADV_HUGEPAGE, "collapse": unix.MADV_COLLAPSE, "merge": unix.MADV_MERGEABLE,
 		"cold": unix.MADV_COLD, "out": unix.MADV_PAGEOUT, "read": unix.MADV_POPULATE_READ, "write": unix.MADV_POPULATE_WRITE,
 	}
-	for _, method := range methods {
-		for name, advice := range advices {
-			t.Run(method.String()+"/"+name, func(t *testing.T) {
-				m, im := frozen(t, space(t, method), size, limit)
-				want := bytes.Clone(m.Reallocate(size))
-				advise := func() { // what a kernel cannot do, it refuses, and nothing is lost
-					_ = unix.Madvise(m.base[:m.peak], advice)
-					_ = unix.Madvise(im.view, advice)
+	for name, advice := range advices {
+		t.Run(name, func(t *testing.T) {
+			m, im := frozen(t, space(t), size, limit)
+			want := bytes.Clone(m.Reallocate(size))
+			advise := func() { // what a kernel cannot do, it refuses, and nothing is lost
+				_ = unix.Madvise(m.base[:m.peak], advice)
+				_ = unix.Madvise(im.view, advice)
+			}
+			for call := range 4 {
+				mem := m.Reallocate(limit)
+				advise()
+				for i := range 40 << call {
+					mem[(i*3+call)*4096], mem[size+i*4096] = 9, 9
 				}
-				for call := range 4 {
-					mem := m.Reallocate(limit)
-					advise()
-					for i := range 40 << call {
-						mem[(i*3+call)*4096], mem[size+i*4096] = 9, 9
-					}
-					advise()
-					resize, err := m.Renew()
-					if err != nil || !resize {
-						t.Fatal(resize, err)
-					}
-					if got := m.Reallocate(0); !bytes.Equal(got, want) {
-						t.Fatalf("call %d: the image is not back", call)
-					}
-					if !empty(m.base[size:m.peak]) {
-						t.Fatalf("call %d: what lies behind the image is not cleared", call)
-					}
+				advise()
+				resize, err := m.Renew()
+				if err != nil || !resize {
+					t.Fatal(resize, err)
 				}
-			})
-		}
+				if got := m.Reallocate(0); !bytes.Equal(got, want) {
+					t.Fatalf("call %d: the image is not back", call)
+				}
+				if !empty(m.base[size:m.peak]) {
+					t.Fatalf("call %d: what lies behind the image is not cleared", call)
+				}
+			}
+		})
 	}
+
 }
 
 // An image cannot be changed by anybody, and says what it holds.
 func TestImage(t *testing.T) {
-	_, im := frozen(t, space(t, Auto), mib, mib)
+	_, im := frozen(t, space(t), mib, mib)
 	if _, err := im.file.WriteAt([]byte("x"), 0); !errors.Is(err, syscall.EPERM) {
 		t.Errorf("writing into it: %v", err)
 	}
@@ -192,7 +186,7 @@ func TestImage(t *testing.T) {
 // A memory cannot be used when it was released; Free does not release it, for
 // the guest may still run.
 func TestRelease(t *testing.T) {
-	s := space(t, Auto)
+	s := space(t)
 	m, im := frozen(t, s, mib, 2*mib)
 	mem := m.Reallocate(mib)
 	m.Free()
@@ -219,7 +213,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestReserve(t *testing.T) {
-	s := space(t, Auto)
+	s := space(t)
 	if _, err := s.Reserve(2*mib, mib); err == nil {
 		t.Error("a memory larger than its limit was made")
 	}
@@ -247,7 +241,7 @@ func TestReserve(t *testing.T) {
 
 // Nothing remains: no descriptor, no mapping.
 func TestNothingLeft(t *testing.T) {
-	s := space(t, Auto)
+	s := space(t)
 	descriptors := len(list(t, "/proc/self/fd"))
 	before := mapped(t)
 	for range 100 {
@@ -334,7 +328,7 @@ func TestBound(t *testing.T) {
 }
 
 func bound(t *testing.T) {
-	s := space(t, Auto)
+	s := space(t)
 	m, im := frozen(t, s, mib, 1<<30)
 	// The rest of a MiB, which the memory cannot have, is left for the Go runtime.
 	data := status(t, "VmData") + 64*mib + 15*mib/16

@@ -2,21 +2,16 @@ package memsnap
 
 import (
 	"bytes"
-	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// methods are all that can be asked for.
-var methods = []Method{Scan, Pagemap, Discard}
-
 // space opens a Space that must be left empty.
-func space(t testing.TB, m Method) *Space {
+func space(t testing.TB) *Space {
 	t.Helper()
-	s, err := Open(m)
+	s, err := Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,39 +34,17 @@ type machine struct {
 	want   []byte
 	image  []byte // nil before Freeze
 	im     *Image
-	dirty  bool // it was written to since it was renewed
-}
-
-func (m *machine) attend(t *rapid.T) {
-	if m.dirty {
-		t.Skip("too late")
-	}
-	m.memory.Attend()
 }
 
 func (m *machine) write(t *rapid.T) {
 	if len(m.want) == 0 {
 		t.Skip("empty")
 	}
-	m.dirty = true
 	at := rapid.IntRange(0, len(m.want)-1).Draw(t, "at")
 	n := rapid.SampledFrom([]int{1, 8, 5000, 70_000}).Draw(t, "n")
 	fill := bytes.Repeat([]byte{rapid.Byte().Draw(t, "fill")}, n)
 	copy(m.want[at:], fill)
 	copy(m.got[at:], fill)
-}
-
-// stray writes from another, unattended thread.
-func (m *machine) stray(t *rapid.T) {
-	m.memory.Neglect()
-	done := make(chan any)
-	go func() {
-		defer func() { done <- recover() }()
-		m.write(t)
-	}()
-	if p := <-done; p != nil {
-		panic(p)
-	}
 }
 
 func (m *machine) grow(t *rapid.T) {
@@ -93,7 +66,7 @@ func (m *machine) freeze(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.drop()
-	m.im, m.image, m.dirty = im, slices.Clone(m.want), false
+	m.im, m.image = im, slices.Clone(m.want)
 }
 
 func (m *machine) renew(t *rapid.T) {
@@ -141,7 +114,7 @@ func (m *machine) back(t *rapid.T, resize bool) {
 	if resize != (len(m.want) != len(m.image)) {
 		t.Fatalf("resize = %v for %d bytes and an image of %d", resize, len(m.want), len(m.image))
 	}
-	m.want, m.dirty = slices.Clone(m.image), false
+	m.want = slices.Clone(m.image)
 	if resize {
 		m.got = m.memory.Reallocate(uint64(len(m.got)) + guestPage)
 	}
@@ -170,28 +143,21 @@ func (m *machine) check(t *rapid.T) {
 }
 
 // Any sequence of writing, growing, freezing, adopting and renewing leaves what
-// a plain slice would hold, whichever way the written pages are found.
+// a plain slice would hold.
 func TestModel(t *testing.T) {
-	for _, method := range methods {
-		t.Run(fmt.Sprint(method), func(t *testing.T) {
-			s := space(t, method)
-			s.most = 8 // so that small memories come to it
-			rapid.Check(t, func(t *rapid.T) {
-				runtime.LockOSThread() // what Attend asks for
-				defer runtime.UnlockOSThread()
-				size := rapid.SampledFrom([]uint64{0, 1, 2}).Draw(t, "size") * guestPage
-				m := &machine{limit: 4 * guestPage, want: make([]byte, size)}
-				var err error
-				if m.memory, err = s.Reserve(size, m.limit); err != nil {
-					t.Fatal(err)
-				}
-				defer func() { m.memory.Release(); m.drop() }()
-				m.got = m.memory.Reallocate(size)
-				t.Repeat(map[string]func(*rapid.T){
-					"write": m.write, "grow": m.grow, "freeze": m.freeze, "renew": m.renew, "adopt": m.adopt,
-					"attend": m.attend, "stray": m.stray, "": m.check,
-				})
-			})
+	s := space(t)
+	s.most = 8 // so that small memories come to it
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]uint64{0, 1, 2}).Draw(t, "size") * guestPage
+		m := &machine{limit: 4 * guestPage, want: make([]byte, size)}
+		var err error
+		if m.memory, err = s.Reserve(size, m.limit); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { m.memory.Release(); m.drop() }()
+		m.got = m.memory.Reallocate(size)
+		t.Repeat(map[string]func(*rapid.T){
+			"write": m.write, "grow": m.grow, "freeze": m.freeze, "renew": m.renew, "adopt": m.adopt, "": m.check,
 		})
-	}
+	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestUnsupported(t *testing.T) {
-	if _, err := Open(Auto); err == nil || !strings.Contains(err.Error(), runtime.GOOS) {
+	if _, err := Open(); err == nil || !strings.Contains(err.Error(), runtime.GOOS) {
 		t.Errorf("Open says %v", err)
 	}
 }

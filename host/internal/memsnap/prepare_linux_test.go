@@ -7,7 +7,7 @@ import (
 
 // Images of prepared files are as others, and each file serves again, empty, after its image.
 func TestPrepare(t *testing.T) {
-	s := space(t, Auto)
+	s := space(t)
 	fds, err := s.Prepare(2, 4*guestPage)
 	if err != nil || len(fds) != 2 || fds[0] == fds[1] {
 		t.Fatalf("the files %v: %v", fds, err)

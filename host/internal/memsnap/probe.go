@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 )
 
-// probe tries the method out: what was written must be found and restored, and
+// probe tries the search out: what was written must be found and restored, and
 // what was only read should not be taken for written.
 func (s *Space) probe() error {
 	m, err := s.Reserve(2*guestPage, 4*guestPage)
@@ -31,7 +30,7 @@ func (s *Space) probe() error {
 	}
 	for _, renew := range []func() error{
 		func() error { _, err := m.Renew(); return err },
-		func() error { return discard(m.base[:m.size]) }, // which every method comes to at times
+		func() error { return discard(m.base[:m.size]) }, // which comes at times
 	} {
 		scribble(m)
 		if err := renew(); err != nil {
@@ -54,9 +53,6 @@ func scribble(m *Memory) {
 // probeFind checks the search itself: the pages and no more of them than a
 // careful kernel reports.
 func (s *Space) probeFind(m *Memory) error {
-	if s.find == nil {
-		return nil
-	}
 	seen := m.base[s.page] // a page that is only read
 	scribble(m)
 	dirty, pages := m.search()
@@ -69,39 +65,6 @@ func (s *Space) probeFind(m *Memory) error {
 		}
 	}
 	return nil
-}
-
-// probeFaults reports whether each of the ways in which a page becomes a memory's
-// own counts as a page fault of the thread. A kernel that is not Linux may count none.
-func (s *Space) probeFaults() (bool, error) {
-	m, err := s.Reserve(guestPage, 4*guestPage)
-	if err != nil {
-		return false, err
-	}
-	defer m.Release()
-	mem := m.Reallocate(guestPage)
-	mem[0], mem[guestPage-1] = 1, 1
-	im, err := m.Freeze()
-	if err != nil {
-		return false, err
-	}
-	if err := im.Close(); err != nil { // m keeps it
-		return false, err
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	m.owes = false
-	mem = m.Reallocate(3 * guestPage)
-	seen := mem[0] // then it is there, as the file's
-	for _, at := range []uint64{0, s.page, guestPage - 1, 2 * guestPage} {
-		before, ok := pageFaults()
-		mem[at] = seen + 7
-		after, _ := pageFaults()
-		if !ok || after == before {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func holds(regions []region, at uint64) bool {

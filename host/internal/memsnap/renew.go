@@ -1,8 +1,7 @@
 package memsnap
 
-// A region is a run of pages that were written, as offsets in bytes, in the
-// kernel's own layout.
-type region struct{ start, end, categories uint64 }
+// A region is a run of pages that were written, as offsets in bytes.
+type region struct{ start, end uint64 }
 
 // Renew puts the memory back to its image: every byte, and the size. No call may
 // be in flight. resize says that the engine still goes by another size and must
@@ -17,59 +16,26 @@ func (m *Memory) Renew() (resize bool, err error) {
 		return false, ErrNoImage
 	}
 	if m.size == 0 {
-		m.attended = false
 		m.settle(0)
 		return m.owes, nil
 	}
-	if !m.unchanged() {
-		m.own, m.ownPages = m.search()
-		m.searched = m.size
-	}
-	if m.ownPages > m.space.most {
-		m.own, m.ownPages = nil, 0
+	own, pages := m.search()
+	if pages > m.space.most {
+		own, pages = nil, 0
 		if err := discard(m.base[:m.size]); err != nil {
 			return false, err
 		}
 	}
-	for _, r := range m.own {
+	for _, r := range own {
 		m.restore(r)
 	}
-	m.settle(m.ownPages)
+	m.settle(pages)
 	return m.owes, nil
-}
-
-// Attend declares that the memory has not been written since it was renewed, and
-// that until Renew or Neglect only the calling goroutine writes, on a locked thread
-// (runtime.LockOSThread). Renew then need not search: a page becomes the
-// memory's own by a page fault only, and the thread counts those that it takes.
-// Without it Renew searches.
-func (m *Memory) Attend() {
-	if m.space.counts {
-		m.faults, m.attended = pageFaults()
-	}
-}
-
-// Neglect takes back what Attend said.
-func (m *Memory) Neglect() { m.attended = false }
-
-// unchanged reports whether the pages that are the memory's own are surely those
-// that were last found: it was attended, without a page fault, and has not been
-// larger than what was searched then.
-func (m *Memory) unchanged() bool {
-	if !m.attended {
-		return false
-	}
-	m.attended = false
-	faults, ok := pageFaults()
-	return ok && faults == m.faults && m.size <= m.searched
 }
 
 // search lists what was written. More pages than are copied back mean that all are to
 // be dropped; so does a search that fails, for then nothing is known.
 func (m *Memory) search() (dirty []region, pages int) {
-	if m.space.find == nil {
-		return nil, len(m.dirty)
-	}
 	n, err := m.space.find(m.space.table, m.base[:m.space.round(m.size)], m.dirty)
 	if err != nil {
 		return nil, len(m.dirty)

@@ -7,30 +7,6 @@ import (
 	"sync"
 )
 
-// A Method is a way to find the pages that a guest has written.
-type Method int
-
-// The methods, best first. The zero Method takes the first that works here.
-const (
-	Auto    Method = iota
-	Scan           // the kernel lists them
-	Pagemap        // read from the table of pages
-	Discard        // they are not found: all pages are dropped
-)
-
-// String is the method's name for logs.
-func (m Method) String() string {
-	switch m {
-	case Scan:
-		return "scan"
-	case Pagemap:
-		return "pagemap"
-	case Discard:
-		return "discard"
-	}
-	return "auto"
-}
-
 const (
 	// guestPage is the unit in which guests' memories grow, in bytes.
 	guestPage = 64 << 10
@@ -46,12 +22,10 @@ const (
 // A Space makes memories. It holds at most one descriptor, and each open image
 // one more. It is safe for concurrent use; a Memory is not.
 type Space struct {
-	method Method
-	find   finder   // nil with Discard
-	page   uint64   // bytes of a page of this system
-	most   int      // pages that a renewal copies back
-	table  *os.File // the table of this process's pages; nil with Discard
-	counts bool     // page faults are counted here as Attend needs it
+	find  finder
+	page  uint64   // bytes of a page of this system
+	most  int      // pages that a renewal copies back
+	table *os.File // the table of this process's pages
 
 	mu       sync.Mutex
 	stats    Stats
@@ -71,82 +45,46 @@ type Stats struct {
 // A finder lists the pages of b that are b's own, and stops when found is full.
 type finder func(table *os.File, b []byte, found []region) (int, error)
 
-// A way is a method to try.
-type way struct {
-	method Method
-	open   func() (*os.File, error) // the table; nil: none is needed
-	find   finder
-}
-
-func ways(table func() (*os.File, error)) []way {
-	return []way{{Scan, table, scan}, {Pagemap, table, read}, {method: Discard}}
-}
-
-// Open finds out which method works here, by trying them, and takes the first
-// from m on; Auto begins with the best. A process that hides itself from others
-// (PR_SET_DUMPABLE) opens its Space before, or only Discard may be left to it.
-// The error says why memories cannot be renewed on this system at all.
-func Open(m Method) (*Space, error) {
+// Open opens a Space. A process that hides itself from others (PR_SET_DUMPABLE) opens it
+// before. The error says why memories cannot be renewed on this system.
+func Open() (*Space, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
-	return open(m, ways(openTable))
+	return open(openTable, find)
 }
 
 // Opener returns Open for a process that will hide itself: the table is opened now, and stays
 // open.
-func Opener() func(Method) (*Space, error) {
+func Opener() func() (*Space, error) {
 	table, err := openTable()
-	return func(m Method) (*Space, error) {
+	return func() (*Space, error) {
 		if err := Supported(); err != nil {
 			return nil, err
 		}
-		return open(m, ways(func() (*os.File, error) {
+		return open(func() (*os.File, error) {
 			if err != nil {
 				return nil, err
 			}
 			return duplicate(table)
-		}))
+		}, find)
 	}
 }
 
-func open(least Method, ways []way) (*Space, error) {
+func open(table func() (*os.File, error), find finder) (_ *Space, err error) {
 	page := os.Getpagesize()
 	if page > guestPage {
 		return nil, fmt.Errorf("the pages of this system have %d bytes, more than those of guests", page)
 	}
-	var errs []error
-	for _, w := range ways {
-		if w.method < least {
-			continue
-		}
-		s := &Space{method: w.method, find: w.find, page: uint64(page), most: maxDirty}
-		err := s.try(w)
-		if err == nil {
-			return s, nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", w.method, err), s.Close())
+	s := &Space{find: find, page: uint64(page), most: maxDirty}
+	if s.table, err = table(); err == nil {
+		err = s.probe()
 	}
-	return nil, fmt.Errorf("no way to renew memories works on this system: %w", errors.Join(errs...))
+	if err != nil {
+		return nil, fmt.Errorf("memories cannot be renewed on this system: %w", errors.Join(err, s.Close()))
+	}
+	return s, nil
 }
-
-func (s *Space) try(w way) (err error) {
-	if w.open != nil {
-		if s.table, err = w.open(); err != nil {
-			return err
-		}
-	}
-	if err := s.probe(); err != nil {
-		return err
-	}
-	if s.find != nil {
-		s.counts, err = s.probeFaults()
-	}
-	return err
-}
-
-// Method is the one that this Space uses.
-func (s *Space) Method() Method { return s.method }
 
 // Stats returns what is in use.
 func (s *Space) Stats() Stats {

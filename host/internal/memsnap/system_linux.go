@@ -38,14 +38,6 @@ func commit(b []byte) error { return unix.Mprotect(b, unix.PROT_READ|unix.PROT_W
 // discard drops the pages of b that are its own: they are the file's again, or zero.
 func discard(b []byte) error { return unix.Madvise(b, unix.MADV_DONTNEED) }
 
-// pageFaults is how many page faults the calling thread has taken, and whether
-// that is known.
-func pageFaults() (n int64, ok bool) {
-	var u unix.Rusage
-	err := unix.Getrusage(unix.RUSAGE_THREAD, &u)
-	return int64(u.Minflt) + int64(u.Majflt), err == nil
-}
-
 func unmap(b []byte) error {
 	return unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)))
 }

@@ -16,7 +16,6 @@ func Supported() error {
 
 // What follows is never reached, for Open fails.
 
-func pageFaults() (int64, bool)                    { return 0, false }
 func reserve(uint64) ([]byte, error)               { return nil, Supported() }
 func commit([]byte) error                          { return Supported() }
 func discard([]byte) error                         { return Supported() }
@@ -29,5 +28,4 @@ func mapView(*os.File, uint64) ([]byte, error)     { return nil, Supported() }
 func mapOver([]byte, *os.File) error               { return Supported() }
 func duplicate(*os.File) (*os.File, error)         { return nil, Supported() }
 func openTable() (*os.File, error)                 { return nil, Supported() }
-func scan(*os.File, []byte, []region) (int, error) { return 0, Supported() }
-func read(*os.File, []byte, []region) (int, error) { return 0, Supported() }
+func find(*os.File, []byte, []region) (int, error) { return 0, Supported() }

@@ -40,7 +40,7 @@ type EnginesConfig struct {
 	Logger        hclog.Logger
 	// OpenMemories opens the memories of plugins in this process, which worker processes
 	// make hide itself; nil: memsnap.Open.
-	OpenMemories func(memsnap.Method) (*memsnap.Space, error)
+	OpenMemories func() (*memsnap.Space, error)
 }
 
 // Isolates reports whether plugins can have worker processes here.

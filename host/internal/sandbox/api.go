@@ -50,7 +50,7 @@ type Config struct {
 	// itself from others opens it before it does so.
 	Memories *memsnap.Space
 	// OpenMemories opens what creates them, if Memories is nil; nil: memsnap.Open.
-	OpenMemories func(memsnap.Method) (*memsnap.Space, error)
+	OpenMemories func() (*memsnap.Space, error)
 	// ReadCache only loads compiled code from CacheDir: Load
 	// returns ErrNotCompiled for other modules.
 	ReadCache bool

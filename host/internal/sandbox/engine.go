@@ -69,7 +69,7 @@ func (e *Engine) memories(c Config) *memsnap.Space {
 	if open == nil {
 		open = memsnap.Open
 	}
-	own, err := open(memsnap.Auto)
+	own, err := open()
 	if err != nil {
 		e.log.Warn("instances are made for each call, for their memory cannot be renewed", "error", err)
 		return nil

@@ -24,9 +24,6 @@ type env struct {
 	setup   setup
 	bound   bool // to a call
 	touched bool // the guest called the host before it was bound
-	// waits is called before the host waits during a call, on the guest's own
-	// goroutine; nil: it is not called.
-	waits func()
 
 	mu sync.Mutex
 	callState
@@ -128,20 +125,12 @@ func (e *env) sleep(ns int64) {
 	if ns <= 0 {
 		return
 	}
-	e.waiting()
 	t := time.NewTimer(time.Duration(ns))
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-e.span.context().Done():
 		panic(errOver) // the engine makes it the call's error
-	}
-}
-
-// waiting says that the call may now wait for long.
-func (e *env) waiting() {
-	if e.waits != nil {
-		e.waits()
 	}
 }
 

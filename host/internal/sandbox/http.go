@@ -42,7 +42,6 @@ func (h *host) request(r egress.Request) (resp egress.Response, fail *tool.Error
 	if client == nil {
 		return resp, tool.Errorf(tool.Denied, "the operator can grant hosts to it", "this tool has no network access"), nil
 	}
-	h.env.waiting()
 	resp, fail = client.Do(h.env.span.context(), r)
 	if h.env.span.over() {
 		err = errOver
@@ -97,7 +96,6 @@ func (h *host) report(done, total int, msg string) {
 		}
 	})
 	if report != nil {
-		h.env.waiting()
 		report(done, total, printable(msg, maxProgress))
 	}
 }

@@ -31,7 +31,6 @@ type wazeroInstance struct {
 	direct  bool   // the guest has a mailbox
 	box     uint32 // where
 	lasting bool   // it can serve several calls
-	pinned  bool   // its goroutine is locked to its thread
 	spoiled bool   // after its last call its state is unknown
 	stopped bool   // its last call was ended by the flag
 
@@ -53,7 +52,6 @@ type handle struct {
 func (p *wazeroProgram) start(e *env) (instance, error) {
 	i := &wazeroInstance{program: p, env: e}
 	i.ctx.instance = i
-	e.waits = i.unpinThread
 	i.host = host{env: e, blocks: i}
 	if err := i.begin(); err != nil {
 		return nil, errors.Join(err, i.close())
@@ -136,7 +134,6 @@ func (i *wazeroInstance) environment() *env { return i.env }
 
 // call implements instance.
 func (i *wazeroInstance) call(export string, input []byte) (r reply, err error) {
-	i.pinThread()
 	i.stop.arm(i.env.span)
 	r, err = i.exchange(export, input)
 	i.stopped = i.stop.disarm()
@@ -285,7 +282,6 @@ func (i *wazeroInstance) collect(r *reply) error {
 
 // close implements instance. The call may be over, so it uses a context of its own.
 func (i *wazeroInstance) close() error {
-	i.unpinThread()
 	i.stop.end()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

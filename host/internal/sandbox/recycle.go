@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +19,6 @@ type recycledSupply struct {
 	memory  uint64 // cap of the guest's memory, in bytes
 	most    int    // instances that wait
 	space   *memsnap.Space
-
-	near sync.Pool // of instances: the one that each core used last, because it is still in that core's cache
 
 	mu     sync.Mutex
 	ready  []instance // the last used one at the end
@@ -68,19 +65,13 @@ func (s *recycledSupply) start(sp span) (instance, error) {
 	return i, nil
 }
 
-// pop returns the instance that this core used last if it is available, else the last
-// used one; nil: there is none. off reports that instances cannot be recycled.
+// pop returns the last used instance; nil: there is none. off reports that instances
+// cannot be recycled.
 func (s *recycledSupply) pop() (i instance, off bool) {
-	near, known := s.near.Get().(instance)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = true
 	n := len(s.ready) - 1
-	if known && n > 0 {
-		if at := slices.Index(s.ready, near); at >= 0 {
-			s.ready[at], s.ready[n] = s.ready[n], s.ready[at]
-		}
-	}
 	if n >= 0 {
 		i, s.ready[n] = s.ready[n], nil
 		s.ready = s.ready[:n]
@@ -109,7 +100,6 @@ func (s *recycledSupply) push(i instance) bool {
 		return false
 	}
 	s.ready = append(s.ready, i)
-	s.near.Put(i)
 	if s.idle == nil {
 		s.idle = time.AfterFunc(spareIdle, s.rest)
 	}

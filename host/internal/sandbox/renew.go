@@ -139,7 +139,6 @@ func (i *wazeroInstance) renew() error {
 			return err
 		}
 	}
-	i.unpinThread()
 	if err := i.restoreMain(); err != nil {
 		return err
 	}

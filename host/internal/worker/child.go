@@ -47,7 +47,7 @@ func run(do func(*child) error) (code int, ok bool) {
 	if len(os.Args) < 2 || os.Args[len(os.Args)-1] != Argument {
 		return 0, false
 	}
-	memories, err := memsnap.Open(memsnap.Auto) // before harden, which closes /proc/self
+	memories, err := memsnap.Open() // before harden, which closes /proc/self
 	if err != nil {
 		memories = nil // every call gets a new instance
 	}
