@@ -174,7 +174,7 @@ func TestLongResult(t *testing.T) {
 		if err != nil || !slices.ContainsFunc(list.Resources, func(x *mcp.Resource) bool { return x.URI == link.URI && x.Size == 200*57 && x.Name == "long" }) {
 			b.Errorf("resources: %v, %v", list, err)
 		}
-		if templates, err := s.ListResourceTemplates(b.Context(), nil); err != nil || len(templates.ResourceTemplates) != 3 {
+		if templates, err := s.ListResourceTemplates(b.Context(), nil); err != nil || len(templates.ResourceTemplates) != 4 {
 			b.Errorf("templates: %v, %v", templates, err)
 		}
 		for _, row := range []struct{ uri, want string }{
