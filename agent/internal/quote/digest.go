@@ -27,8 +27,14 @@ type Tools struct {
 	stamp    Digest
 }
 
-// NewTools returns the tools of set, which are specs.
+// NewTools returns the tools of set, which are specs, but for load_tool_history: every notice of a
+// cut text has a call of it, which is never a quotation.
 func NewTools(specs []tool.Spec, set *parse.Set) *Tools {
+	loads := func(s tool.Spec) bool { return s.Name == tool.LoadHistory }
+	if slices.ContainsFunc(specs, loads) {
+		specs = slices.DeleteFunc(slices.Clone(specs), loads)
+		set = parse.NewSet(parse.Options{Tools: specs})
+	}
 	t := &Tools{set: set, defaults: map[string]map[string]string{}}
 	var all strings.Builder
 	for _, s := range specs {

@@ -58,6 +58,18 @@ func TestMoreCallsThanAreKept(t *testing.T) {
 	}
 }
 
+// A notice of a cut text is read for no call: each has one of load_tool_history.
+func TestNoticesHoldNoCall(t *testing.T) {
+	tools := toolsOf([]tool.Spec{{Name: tool.LoadHistory, Params: json.RawMessage(`{"type":"object","properties":{"uuid":{"type":"string"}}}`)}, {Name: "list"}})
+	var calls quote.Calls
+	if held := calls.Read([]string{"[The whole: load_tool_history(uuid=\"a\")]"}, tools, nil); len(held) > 0 {
+		t.Errorf("%d bytes are held", len(held))
+	}
+	if held := calls.Read([]string{"[The whole: load_tool_history(uuid=\"a\")]\n<tool_call>{\"name\":\"list\",\"arguments\":{}}</tool_call>"}, tools, nil); len(held) != 8 {
+		t.Errorf("%d bytes are held of another call", len(held))
+	}
+}
+
 // What has been read is not read again, and a call that is the model's own is not held.
 func TestReadReturnsWhatIsNew(t *testing.T) {
 	tools, text := tools(), "> write_file(path='a.txt')"
