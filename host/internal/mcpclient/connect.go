@@ -174,7 +174,7 @@ func (s *Server) down(err error) {
 	s.mu.Lock()
 	if s.session != nil {
 		s.cut()
-		s.session = nil
+		s.session, s.ending = nil, tool.Text{} // a reason that came after whyEnded is not the next session's
 	}
 	s.why = msg.Of(err)
 	s.status.State, s.status.Why, s.status.Fix = Down, s.why, tool.Text{}

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/weirhost/weir/internal/testtime"
+	"github.com/weirhost/weir/sdk/tool"
 )
 
 // An error that stays the same for different calls restarts a program once, and again only
@@ -124,5 +125,23 @@ func TestRestart(t *testing.T) {
 	cancel()
 	if err := s.Restart(ctx); err == nil {
 		t.Error("nothing ends it")
+	}
+}
+
+// A restart that is asked for while a connection ends does not end the calls of the next one.
+func TestRestartWhileTheConnectionEnds(t *testing.T) {
+	s := program(t, "on", shell(answering(`echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[]}}'`)))
+	ready(t, s)
+	session, _, _ := s.now()
+	_ = s.whyEnded(nil) // what maintain does first
+	s.mu.Lock()
+	s.ending = tool.Textf("it is restarted by hand") // what again does then
+	s.mu.Unlock()
+	s.down(nil)
+	s.up(session, nil, nil)
+	_, calling, done := s.within(t.Context(), session)
+	defer done()
+	if calling.Err() != nil {
+		t.Error("a call of the next connection is cancelled")
 	}
 }
