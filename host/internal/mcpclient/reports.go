@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -25,8 +26,12 @@ func (r *reports) add(f func(done, total int, msg string)) (token string, end fu
 	queue, ended := make(chan *mcp.ProgressNotificationParams, unaskedBurst), make(chan struct{})
 	go func() {
 		defer close(ended)
+		parts := 1.0
 		for p := range queue {
-			f(int(p.Progress), int(p.Total), short(p.Message, 500))
+			if p.Progress != math.Trunc(p.Progress) || p.Total != math.Trunc(p.Total) {
+				parts = 100 // of 1, for example; what is reported must grow
+			}
+			f(int(p.Progress*parts), int(p.Total*parts), short(p.Message, 500))
 		}
 	}()
 	r.mu.Lock()
