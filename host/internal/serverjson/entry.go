@@ -116,9 +116,11 @@ func (e entry) command(s *Server) {
 			e.object["env"], _ = json.Marshal(nested.Env) // strings always marshal
 		}
 	}
-	var args []string
+	var args []json.RawMessage
 	if e.take(&args, "args", "arguments") {
-		s.Args = append(s.Args, args...)
+		for _, one := range args {
+			s.Args = append(s.Args, textOf(one))
+		}
 	}
 	if words := strings.Fields(s.Command); len(s.Args) == 0 && len(words) > 1 && !strings.ContainsAny(s.Command, `"'\/`) {
 		s.Command, s.Args = words[0], words[1:]
@@ -137,13 +139,18 @@ func (e entry) texts(keys ...string) map[string]string {
 	}
 	out := map[string]string{}
 	for name, v := range raw {
-		var s string
-		if json.Unmarshal(v, &s) != nil {
-			s = string(v)
-		}
-		out[name] = s
+		out[name] = textOf(v)
 	}
 	return out
+}
+
+// textOf returns a text, or the JSON of another value, such as the number of a port.
+func textOf(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) != nil {
+		return string(v)
+	}
+	return s
 }
 
 // switches reads what turns a server off, and its timeout.

@@ -27,6 +27,7 @@ func TestRead(t *testing.T) {
 		{"a long time", `{"a": {"command": "x", "timeout": 600000}}`, "[mcpServers.a]\ncommand = \"x\"\ntimeout = \"10m0s\"\n"},
 		{"a short time", `{"a": {"command": "x", "timeout": 60}}`, "[mcpServers.a]\ncommand = \"x\"\n"},
 		{"a command line in one text", `{"a": {"command": "npx -y x"}}`, "[mcpServers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\n"},
+		{"a number as an argument", `{"a": {"command": "x", "args": ["--port", 8080]}}`, "[mcpServers.a]\ncommand = \"x\"\nargs = [\"--port\", \"8080\"]\n"},
 		{"a wrapper for Windows", `{"a": {"command": "cmd", "args": ["/c", "npx", "-y", "x"]}}`, "[mcpServers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\n"},
 	} {
 		list, err := Read(row.text)
