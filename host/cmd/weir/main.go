@@ -32,6 +32,7 @@ func main() {
 //	0 done · 1 could not be done · 2 wrong usage or configuration
 //	3 the model failed · 4 the tool failed · 130 interrupted
 func run(ctx context.Context, args []string, env term.Env) int {
+	env.Interrupted = ctx.Done()
 	c := newCLI(env)
 	root := newRoot(c)
 	root.SetArgs(args)

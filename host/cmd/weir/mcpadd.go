@@ -227,6 +227,10 @@ func (c *cli) addServers(ctx context.Context, p config.Paths, list []serverjson.
 	if ok, err := a.agreed(diff); err != nil || !ok {
 		return err
 	}
+	if ctx.Err() != nil { // at the second question
+		c.errf("nothing was changed\n")
+		return ctx.Err()
+	}
 	if after, err = a.after(); err != nil { // perhaps with trust_hints
 		return err
 	}

@@ -19,6 +19,9 @@ type Env struct {
 	Out, Err io.Writer
 	// Lookup finds an environment variable. Nil: there are none.
 	Lookup func(name string) (string, bool)
+	// Interrupted is closed when the person interrupts the command, which ends a question. If
+	// nil, nobody does.
+	Interrupted <-chan struct{}
 }
 
 // Getenv returns an environment variable, or "" if it is not set.
@@ -80,22 +83,47 @@ func (e *Env) TableWidth() int {
 const maxAnswer = 4096
 
 // Ask writes a question to standard error and reads one line. answered is false if
-// the input ends without one. It reads byte by byte: the bytes after the line
-// belong to the next question.
+// the input ends without one, or the person interrupts.
 func (e *Env) Ask(question string) (answer string, answered bool) {
 	_, _ = io.WriteString(e.Err, question)
-	var line []byte
+	type read struct {
+		line string
+		ok   bool
+	}
+	lines := make(chan read, 1)
+	go func() {
+		line, ok := e.readLine()
+		lines <- read{line, ok}
+	}()
+	select {
+	case r := <-lines:
+		answer, answered = r.line, r.ok
+	case <-e.Interrupted: // the goroutine ends with the process
+	}
+	select {
+	case <-e.Interrupted:
+		answer, answered = "", false
+	default:
+	}
+	if !answered {
+		_, _ = io.WriteString(e.Err, "\n")
+	}
+	return answer, answered
+}
+
+// readLine reads byte by byte: the bytes after the line belong to the next question.
+func (e *Env) readLine() (line string, ended bool) {
+	var text []byte
 	one := make([]byte, 1)
-	for len(line) < maxAnswer {
+	for len(text) < maxAnswer {
 		n, err := e.In.Read(one)
 		switch {
 		case n == 1 && one[0] == '\n':
-			return strings.TrimSpace(string(line)), true
+			return strings.TrimSpace(string(text)), true
 		case n == 1:
-			line = append(line, one[0])
+			text = append(text, one[0])
 		case err != nil:
-			_, _ = io.WriteString(e.Err, "\n")
-			return strings.TrimSpace(string(line)), len(line) > 0
+			return strings.TrimSpace(string(text)), len(text) > 0
 		}
 	}
 	return "", false
