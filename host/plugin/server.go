@@ -23,6 +23,9 @@ type Server struct {
 	// TrustHints accepts the server's claim about which of its tools change
 	// nothing. Without it each tool counts as one that changes something.
 	TrustHints bool
+	// Variables are those that its settings refer to and that are set, with their values. What
+	// its program writes is shown and logged with their names in place of the values.
+	Variables map[string]string
 	// Unset are variables that its settings refer to and that are not set. It is not started:
 	// it would end for want of a key, and seldom say so.
 	Unset []string

@@ -36,15 +36,27 @@ type unset struct {
 type expansion struct {
 	env   Lookup
 	unset []unset
+	used  map[string]map[string]string // of each server: variables that are set
 }
 
 // expand replaces the references in every string below v, which is a pointer. A
 // reference to a variable that is not set and has no default becomes empty; expand returns
-// these.
-func expand(v any, env Lookup) []unset {
-	e := expansion{env: env}
+// these, and the values of those that servers refer to, by server.
+func expand(v any, env Lookup) ([]unset, map[string]map[string]string) {
+	e := expansion{env: env, used: map[string]map[string]string{}}
 	e.value(reflect.ValueOf(v).Elem(), nil)
-	return e.unset
+	return e.unset, e.used
+}
+
+// use notes the value of a variable that a server refers to.
+func (e *expansion) use(name, value string, key []string) {
+	if len(key) < 2 || key[0] != "mcpServers" {
+		return
+	}
+	if e.used[key[1]] == nil {
+		e.used[key[1]] = map[string]string{}
+	}
+	e.used[key[1]][name] = value
 }
 
 // text replaces the references in the string at a key.
@@ -53,6 +65,7 @@ func (e *expansion) text(s string, key []string) string {
 		m := reference().FindStringSubmatch(ref)
 		value, ok := e.env(m[1])
 		if ok && (value != "" || m[2] == "") {
+			e.use(m[1], value, key)
 			return value
 		}
 		if m[2] == "" {

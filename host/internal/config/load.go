@@ -97,7 +97,7 @@ func (s *Settings) expand(env Lookup, envFile string) {
 	for name, e := range s.Servers {
 		written[name] = slices.Clone(e.Args)
 	}
-	s.unset = expand(s, env)
+	s.unset, s.used = expand(s, env)
 	for name, e := range s.Servers {
 		e.written = written[name]
 		s.Servers[name] = e

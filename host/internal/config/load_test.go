@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,6 +124,9 @@ key = "${GONE}"
 		t.Errorf("%q, want %q", got, all)
 	}
 	for _, s := range l.Settings.HostServers(Paths{Config: file}) {
+		if want := map[string]map[string]string{"search": {"HERE": "", "EMPTY": "", "MINE": "1"}, "web": {"EMPTY": ""}}[s.Name]; !maps.Equal(s.Variables, want) {
+			t.Errorf("%s refers to %q, want %q", s.Name, s.Variables, want)
+		}
 		if want := map[string]string{"search": "GONE KEY"}[s.Name]; strings.Join(s.Unset, " ") != want {
 			t.Errorf("%s lacks %q, want %q", s.Name, s.Unset, want)
 		}

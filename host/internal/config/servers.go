@@ -87,7 +87,7 @@ func (s Settings) HostServers(p Paths) []plugin.Server {
 		out = append(out, plugin.Server{
 			Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Dir: e.Dir, URL: e.URL, Headers: e.Headers,
 			Allow: e.Allow, Deny: e.Deny, TrustHints: e.Trust, Start: time.Duration(e.Start), Timeout: time.Duration(e.Timeout), Parallel: e.Parallel,
-			Unset: s.unsetOf(name),
+			Variables: s.used[name], Unset: s.unsetOf(name),
 		})
 	}
 	return out

@@ -35,6 +35,8 @@ type Settings struct {
 
 	positions positions // of the keys in the file
 	unset     []unset   // what was empty for want of a variable
+	// the variables that each server refers to, with their values
+	used map[string]map[string]string
 }
 
 // ServerSettings are the daemon's address and limits.

@@ -32,6 +32,8 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 
+	// Variables are those that the settings above refer to, with their values.
+	Variables map[string]string
 	// Unset are variables that are missing. If there are any, no attempt is made.
 	Unset []string
 	// Start bounds the time to connect and list the tools. Zero or negative means

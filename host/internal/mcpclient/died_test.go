@@ -70,6 +70,12 @@ func TestWhyItIsDown(t *testing.T) {
 		{"a signal", "the program was ended by the signal \"killed\"", shell("kill -9 $$")},
 		{"the last of many lines", "code 1; its last lines: 96 | 97 | 98 | 99 | 100", shell(`i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i >&2; done; exit 1`)},
 		{"a stack trace", "its last lines: Error: no key | Node.js v20", shell(`printf 'Error: no key\n    at Object.<anonymous> (/x.js:1:7)\n    at a\n    at b\n    at c\n    at d\n\nNode.js v20\n' >&2; exit 1`)},
+		{"frames alone are left out", "its last lines: at least one folder is needed | Error: no", shell(`printf 'at least one folder is needed\nError: no\n    at new Client (file:///x.mjs:2:9)\n    at async main (/x.js:1:7)\n    at file:///x.mjs:3:1\n    at java.lang.Thread.run(Thread.java:829)\n' >&2; exit 1`)},
+		{"what npm adds", "its last lines: Error: no such folder", shell(`printf 'Error: no such folder\nnpm notice\nnpm notice New minor version of npm available! 11.19.1 -> 11.21.2\nnpm notice Changelog: https://x/y\nnpm notice To update run: npm install -g npm@11.21.2\nnpm notice\n' >&2; exit 1`)},
+		{"a secret in an argument", "its last lines: unknown option ${TOKEN}", func(c *Config) {
+			shell(`echo "unknown option sesame-2" >&2; exit 1`)(c)
+			c.Variables = map[string]string{"TOKEN": "sesame-2"}
+		}},
 		{"control characters", "its last lines: red x", shell(`printf '\033[31mred\033[0m x\007\n' >&2; exit 1`)},
 		{"after a while of other lines", "code 4; its last lines: the end", func(c *Config) { shell(`read -r line; echo "the end" >&2; exit 4`)(c) }},
 		{"secrets", "its last lines: refused: ${API_KEY}, ${DB}", func(c *Config) {

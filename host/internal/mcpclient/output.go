@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,10 +29,16 @@ type said struct {
 	last []string
 }
 
-// add keeps a line. It leaves out the frames of a stack trace: the reason is above them.
+// noise matches the frames of a stack trace and what npm adds after the end of a program: the
+// reason is above them.
+var noise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^at (\S+|(async |new )?\S+ \(.*\)|.*:\d+:\d+\)?)$|^npm notice\b`)
+})
+
+// add keeps a line, unless it is noise.
 func (s *said) add(line string) {
 	line = limit.Visible(short(limit.Normalise([]byte(line)), lastChars/2))
-	if line == "" || strings.HasPrefix(line, "at ") {
+	if line == "" || noise().MatchString(line) {
 		return
 	}
 	s.mu.Lock()
@@ -95,9 +102,12 @@ func (c *outputLog) flush() {
 const minSecret = 6
 
 // masks returns a Replacer that writes the names of variables and headers in place of their
-// values, which may be secrets.
+// values, which may be secrets: those that an argument or the address has, too.
 func masks(c Config) *strings.Replacer {
 	names := map[string]string{}
+	for name, v := range c.Variables {
+		names[v] = name
+	}
 	for name, v := range c.Env {
 		names[v] = name
 		if u, err := url.Parse(v); err == nil {

@@ -105,7 +105,7 @@ func (s *Set) open(w plugin.Server) *Server {
 	s.closing.Add(1)
 	return &Server{Settings: w, Slots: sched.NewUnshared(parallel(w.Parallel)), closed: s.closing.Done, client: mcpclient.Open(mcpclient.Config{
 		Name: w.Name, Command: w.Command, Args: w.Args, Env: w.Env, Dir: w.Dir, URL: w.URL, Headers: w.Headers,
-		Unset: w.Unset, Start: w.Start, Version: s.version, Logger: s.log,
+		Variables: w.Variables, Unset: w.Unset, Start: w.Start, Version: s.version, Logger: s.log,
 		Changed: func() {
 			signal.One(s.changed) // a value is waiting already
 		},
