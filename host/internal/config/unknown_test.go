@@ -8,7 +8,8 @@ import (
 )
 
 // Entries that fit no tool are named, also for servers that have answered. What is written in
-// the old form of a name fits, and allows only where one tool has that form.
+// the old form of a name fits, and allows only where one tool has that form. A name that is near
+// none may be the own one of a server that has not answered.
 func TestUnknownNames(t *testing.T) {
 	s, faults := Parse("tools.toml", `
 [agent]
@@ -36,6 +37,12 @@ action = "deny"
 [[approvals.rule]]
 tool = "s__GET*"
 action = "allow"
+[[approvals.rule]]
+tool = "createThing"
+action = "allow"
+[[approvals.rule]]
+tool = "load_tool_histry"
+action = "deny"
 `)
 	if len(faults) > 0 {
 		t.Fatal(faults)
@@ -47,7 +54,7 @@ action = "allow"
 	}) {
 		got = append(got, f.Text().String())
 	}
-	want := []string{`[agent] tools names "s__drop"`, `[agent] tools names "s__gone"`, `[agent] deny_tools names "s__Drip"`, `[tools."nobody__*"] fits no tool here`, `[tools."s__no*"] fits no tool here`, `[[approvals.rule]] 2 is for "s__GET*"`}
+	want := []string{`[agent] tools names "s__drop"`, `[agent] tools names "s__gone"`, `[agent] deny_tools names "s__Drip"`, `[tools."nobody__*"] fits no tool here`, `[tools."s__no*"] fits no tool here`, `[[approvals.rule]] 2 is for "s__GET*"`, `[[approvals.rule]] 4 is for "load_tool_histry"`}
 	if len(got) != len(want) {
 		t.Fatalf("%q", got)
 	}

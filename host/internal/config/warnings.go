@@ -213,12 +213,14 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 }
 
 // ofServer reports whether another server may have a tool of that name, or that a pattern fits,
-// that is not known: one whose tools are known only when it has answered.
+// that is not known: one whose tools are known only when it has answered. It may be the server's
+// own name for a tool, unless it is near one that is known.
 func (k known) ofServer(name string) bool {
 	begins := toolname.Old(toolname.Literal(name))
+	own := !toolname.IsPattern(name) && !strings.Contains(begins, "__") && len(text.Nearest(name, k.tools)) == 0
 	for server := range k.settings.Servers {
 		place := toolname.Old(server) + "__"
-		fits := strings.HasPrefix(begins, place) || toolname.IsPattern(name) && strings.HasPrefix(place, begins)
+		fits := own || strings.HasPrefix(begins, place) || toolname.IsPattern(name) && strings.HasPrefix(place, begins)
 		if fits && !slices.Contains(k.answered, server) {
 			return true
 		}
