@@ -38,7 +38,7 @@ func (c *Commands) ShowList(plugins []plugin.Info) {
 		for _, p := range few {
 			why := Why(p)
 			if n := len(p.Problems); n > 0 && why.IsZero() && p.Kind == plugin.KindServer {
-				why = tool.Textf("%d notes on what is left out of it: weir plugin info %s", n, p.Name)
+				why = tool.Textf("%v: weir plugin info %s", pluralText(n, "1 note on what is left out of it", "%d notes on what is left out of it"), p.Name)
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", term.OneLine(p.Name, 64), term.OneLine(p.Version, 64), c.text(string(p.State)), term.OneLine(strings.Join(p.Tools, " "), 80), term.OneLine(c.Sentence(why), 100))
 		}
