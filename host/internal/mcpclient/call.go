@@ -115,7 +115,8 @@ func marshal(r *mcp.CallToolResult, max int) ([]byte, error) {
 }
 
 // within begins a call of a session. It returns the life of the session, a context that ends
-// with ctx or with that life, and what to call after the call.
+// with ctx or with that life, and what to call after the call. A program that does not read its
+// input keeps a call in a write, which heeds no context: it is ended.
 func (s *Server) within(ctx context.Context, session *mcp.ClientSession) (life, calling context.Context, done func()) {
 	calling, end := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -124,10 +125,20 @@ func (s *Server) within(ctx context.Context, session *mcp.ClientSession) (life, 
 		end()
 		return calling, calling, end
 	}
-	running := s.running
+	running, program, returned := s.running, s.program, make(chan struct{})
 	running.Add(1)
 	stop := context.AfterFunc(s.life, end)
-	return s.life, calling, func() { stop(); end(); running.Done() }
+	over := context.AfterFunc(calling, func() {
+		select {
+		case <-returned:
+		case <-time.After(endTime):
+			if program != nil { // HTTP heeds the context
+				s.again(session, tool.Textf("it does not read its input, and is restarted"))
+				program.end()
+			}
+		}
+	})
+	return s.life, calling, func() { stop(); over(); close(returned); end(); running.Done() }
 }
 
 // count restarts a program whose errors are always the same.

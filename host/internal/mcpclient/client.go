@@ -114,6 +114,7 @@ type Server struct {
 	life    context.Context    // of the session; its end ends running calls
 	cut     func()             // ends life
 	running *sync.WaitGroup    // the calls of the session
+	program *process           // of the session; nil: it has none
 	ending  tool.Text          // why we end the session; zero: we do not
 	why     tool.Text          // of the last end
 	tries   int                // attempts that have ended, successful or not

@@ -158,7 +158,7 @@ func (s *Server) up(session *mcp.ClientSession, tools []Tool, notes []tool.Text)
 	s.mu.Lock()
 	if s.session != session {
 		s.life, s.cut = context.WithCancel(s.ctx)
-		s.running = &sync.WaitGroup{}
+		s.running, s.program = &sync.WaitGroup{}, s.process
 	}
 	s.session, s.status = session, Status{State: Ready, Tools: tools, Notes: notes, Unpassed: s.status.Unpassed, Instructions: s.status.Instructions}
 	s.finishTry()
