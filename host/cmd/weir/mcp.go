@@ -107,6 +107,7 @@ func (c *cli) join(ctx context.Context, p config.Paths) (*mcpbridge.Peer, error)
 		select {
 		case <-time.After(app.LockTimeout / 5):
 		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -41,6 +41,9 @@ func stopCmd(c *cli) *cobra.Command {
 				if _, busy := errors.AsType[*app.BusyError](err); !busy || ctx.Err() != nil {
 					return err
 				}
+				if next := c.running(ctx, p); next != nil && next.at.PID != cl.at.PID {
+					break // a `weir mcp` goes on with the data folder
+				}
 			}
 			done()
 			if c.AsJSON(map[string]any{"stopped": cl.at.PID}) {

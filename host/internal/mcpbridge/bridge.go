@@ -37,13 +37,16 @@ type Peer struct {
 // a peer. When a peer disconnects, Run calls lost and connects to the next one: it
 // repeats the client's introduction there, and answers the requests that were open
 // with an error. From a peer that is to be left it goes to the next one in the same way,
-// without a call of lost. It returns when the client ends its input or when ctx ends.
+// without a call of lost. It returns when the client ends its input or when ctx ends; a
+// search for the next peer then ends, by its context.
 func Run(ctx context.Context, in io.Reader, out io.Writer, connect func(context.Context) (*Peer, error), lost func()) error {
 	return newBridge(in, out).serve(ctx, connect, lost)
 }
 
 // serve is Run with this bridge.
 func (b *bridge) serve(ctx context.Context, connect func(context.Context) (*Peer, error), lost func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	p, err := connect(ctx)
 	if err != nil {
 		return err
@@ -58,12 +61,42 @@ func (b *bridge) serve(ctx context.Context, connect func(context.Context) (*Peer
 		if !b.leaving() {
 			lost()
 		}
-		if p, err = connect(ctx); err != nil {
+		found := b.onceOver(cancel)
+		p, err = connect(ctx)
+		found()
+		if err != nil {
 			p = &Peer{Close: func() {}}
-			return err
+			return ended(ctx, err)
 		}
 	}
 }
+
+// onceOver calls f when the client has ended and nothing is kept for the next peer, unless
+// stop was called before: a peer that is opened for nobody would only have to end again.
+func (b *bridge) onceOver(f func()) (stop func()) {
+	stopped := make(chan struct{})
+	go func() {
+		for {
+			b.mu.Lock()
+			over, changed := b.over(), b.changed
+			b.mu.Unlock()
+			if over {
+				f()
+				return
+			}
+			select {
+			case <-changed:
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	return func() { close(stopped) }
+}
+
+// over reports whether nothing is left to do without a peer, as the client has ended. b.mu is
+// held.
+func (b *bridge) over() bool { return b.ended && len(b.kept) == 0 }
 
 // ended returns nil for the ordinary ends: a client that disconnects, or a signal.
 func ended(ctx context.Context, err error) error {
@@ -333,7 +366,7 @@ func (b *bridge) detach() (over bool) {
 	}
 	b.flush()
 	clear(b.open)
-	return b.ended && len(b.kept) == 0
+	return b.over()
 }
 
 // introducing reports whether the client still waits for the answer to its

@@ -277,3 +277,23 @@ func TestBridgeOfADaemonThatLeaves(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A client that ends while the next daemon is looked for needs none.
+func TestNoPeerForNobody(t *testing.T) {
+	clientIn, toBridge := io.Pipe()
+	daemon, p := newFakeDaemon(t)
+	daemon.out.Close()
+	first := true
+	connect := func(ctx context.Context) (*Peer, error) {
+		if first {
+			first = false
+			return p, nil
+		}
+		toBridge.Close()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if err := newBridge(clientIn, io.Discard).serve(t.Context(), connect, func() {}); err != nil {
+		t.Error(err)
+	}
+}

@@ -23,14 +23,16 @@ import (
 	"github.com/weirhost/weir/host/plugin"
 )
 
-// A Set holds the connections to the current servers. It is safe for concurrent use,
-// but for Replace, which must not run twice at the same time.
+// A Set holds the connections to the current servers. It is safe for concurrent use.
 type Set struct {
 	version string
 	log     hclog.Logger
 	current atomic.Pointer[[]*Server]
 	changed chan struct{}
 	closing sync.WaitGroup
+
+	mu     sync.Mutex // held by Replace, and by Close before it waits
+	closed bool
 }
 
 // NewSet returns a Set without servers. version is the host's, for the servers.
@@ -53,8 +55,13 @@ func (s *Set) Servers() []*Server {
 
 // Replace connects to new and changed servers and keeps the connections of the
 // others. The caller must call retire when no snapshot uses the removed servers any
-// more; it disconnects them after their last call.
+// more; it disconnects them after their last call. A closed Set connects to none.
 func (s *Set) Replace(wanted []plugin.Server) (retire func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return func() {}
+	}
 	old := s.Servers()
 	var next []*Server
 	for _, w := range wanted {
@@ -95,6 +102,9 @@ func (s *Set) Restart(ctx context.Context, name string) (ok bool, err error) {
 
 // Close ends every connection and waits for that.
 func (s *Set) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	for _, server := range s.Servers() {
 		server.retire()
 	}
