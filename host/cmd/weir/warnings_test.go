@@ -143,7 +143,7 @@ disabled = true
 		`tools.toml:9:8: [tools.load_tool_histry] fits no tool here; did you mean load_tool_history?`,
 		`tools.toml:17:1: [[approvals.rule]] 2 is for "write_*", which fits no tool of a plugin here`,
 		`tools.toml:2:1: [agent] prefetch names "load_tool_histroy", which the profile may not use`, `tools.toml:2:1: [agent] prefetch names "search_tool_history", which the profile may not use`,
-		"the user ann cannot log in",
+		"tools.toml:5:1: the variable ANN is not set", "the user ann cannot log in",
 	}
 	for _, w := range want {
 		if !strings.Contains(stderr, w) {

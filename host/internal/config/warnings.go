@@ -218,9 +218,9 @@ func (k known) tables(table, format string, names, known []string) []Fault {
 func (k known) ofServer(name string) bool {
 	begins := toolname.Old(toolname.Literal(name))
 	own := !toolname.IsPattern(name) && !strings.Contains(begins, "__") && len(text.Nearest(name, k.tools)) == 0
-	for server := range k.settings.Servers {
+	for server, entry := range k.settings.Servers {
 		place := toolname.Old(server) + "__"
-		fits := own || strings.HasPrefix(begins, place) || toolname.IsPattern(name) && strings.HasPrefix(place, begins)
+		fits := own && !entry.Disabled || strings.HasPrefix(begins, place) || toolname.IsPattern(name) && strings.HasPrefix(place, begins)
 		if fits && !slices.Contains(k.answered, server) {
 			return true
 		}
