@@ -13,11 +13,22 @@ import (
 	"github.com/weirhost/weir/sdk/tool"
 )
 
+// maxBlank is how many bytes OneLine reads more than it needs, which may be white space or
+// dropped: what a tool hands over has megabytes.
+const maxBlank = 64 << 10
+
 // OneLine returns s normalised (see limit.Normalise), with each run of white space
-// as one space, clipped to at most chars characters.
+// as one space, clipped to at most chars characters. Of a text with very much white space
+// it reads the beginning.
 func OneLine(s string, chars int) string {
 	var b strings.Builder
 	most := utf8.UTFMax * (chars + 1) // bytes that hold more than chars characters
+	if n := most + maxBlank; len(s) > n {
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
 	for word := range strings.FieldsSeq(limit.Normalise([]byte(s))) {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
