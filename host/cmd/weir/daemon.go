@@ -6,15 +6,18 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weirhost/weir/host"
 	"github.com/weirhost/weir/host/daemon/api"
 	"github.com/weirhost/weir/host/daemon/client"
 	"github.com/weirhost/weir/host/internal/app"
 	"github.com/weirhost/weir/host/internal/config"
 	"github.com/weirhost/weir/host/internal/plugincmd"
+	"github.com/weirhost/weir/host/plugin"
 	"github.com/weirhost/weir/sdk/tool"
 )
 
@@ -116,13 +119,35 @@ func (c *cli) connect(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 	}
-	if err := a.Host.WaitServers(ctx); err != nil {
+	if err := c.waitServers(ctx, a.Host); err != nil {
 		a.Close()
 		return nil, err
 	}
 	s := &session{Client: client.InProcess(a.Daemon.Handler(), a.Token, a.Close), at: a.Address("", ""), local: true, warm: a.Host.Warm}
 	s.SetLanguage(string(c.language()))
 	return s, nil
+}
+
+// waitServers waits for the first answers of MCP servers. It says which ones it waits for
+// if that takes long: a first start may download a server, and a mute one takes a minute.
+func (c *cli) waitServers(ctx context.Context, h *host.Host) error {
+	done := make(chan error, 1)
+	go func() { done <- h.WaitServers(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(serversTime):
+	}
+	var names []string
+	for _, p := range h.Plugins() {
+		if p.Kind == plugin.KindServer && p.State == plugin.Pending {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) > 0 {
+		c.errf("weir: waiting for the first answer of these MCP servers, as long as their start_timeout: %s\n", strings.Join(names, ", "))
+	}
+	return <-done
 }
 
 // busy reports whether to look again for a daemon, after a pause: err says that another
