@@ -5,12 +5,11 @@ package mcpclient
 import "os/exec"
 
 // There are no process groups to be ended.
-
-func group(*exec.Cmd)    {}
-func endGroup(*exec.Cmd) {}
-
 type guard struct{}
 
-func newGuard() *guard   { return nil }
-func (*guard) watch(int) {}
-func (*guard) close()    {}
+func newGuard() *guard             { return nil }
+func (*guard) admit(*exec.Cmd)     {}
+func (*guard) watch(int)           {}
+func (*guard) ended()              {}
+func (*guard) end(*exec.Cmd, bool) {}
+func (*guard) close()              {}

@@ -53,7 +53,6 @@ func newProcess(s *Server) *process {
 	}
 	p.out = &messageReader{log: &outputLog{server: s, said: &p.said}}
 	p.log = &outputLog{server: s, said: &p.said}
-	group(p.cmd)
 	return p
 }
 
@@ -92,6 +91,7 @@ func (p *process) start() error {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, stdout, stderr
 	g := newGuard()
+	g.admit(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		g.close()
 		return err
@@ -103,6 +103,7 @@ func (p *process) start() error {
 	go func() {
 		defer close(p.exited)
 		_ = p.cmd.Wait() // ProcessState says how it ended
+		g.ended()
 	}()
 	go func() {
 		defer close(p.read)
@@ -122,15 +123,15 @@ func (p *process) end() tool.Text {
 			return
 		}
 		_ = p.in.Close() // it may have ended already
-		asked := false
-		for !p.exitsWithin(endTime) && !asked {
-			asked = true
+		exited := p.exitsWithin(endTime)
+		asked := !exited
+		if asked {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM) // the system may have no such signal
+			exited = p.exitsWithin(endTime)
 		}
-		endGroup(p.cmd)
+		p.guard.end(p.cmd, exited)
 		_ = p.cmd.Process.Kill() // where there are no groups
 		<-p.exited
-		p.guard.close()
 		// What has left the group may hold the output open.
 		give := time.AfterFunc(endTime, func() { _ = p.errs.Close(); _ = p.out.file.Close() })
 		<-p.read
