@@ -57,6 +57,7 @@ var strangers = map[string][]visit{
 	"POST /api/plugins/{name}/disable":   {{path: "/api/plugins/nobody/disable"}},
 	"POST /api/plugins/{name}/enable":    {{path: "/api/plugins/nobody/enable"}},
 	"POST /api/plugins/{name}/retry":     {{path: "/api/plugins/nobody/retry"}},
+	"POST /api/plugins/{name}/restart":   {{path: "/api/plugins/nobody/restart"}},
 	"POST /api/plugins/{name}/rollback":  {{path: "/api/plugins/nobody/rollback"}},
 	"GET /api/models":                    noIDs,
 	"GET /api/models/found":              noIDs,
