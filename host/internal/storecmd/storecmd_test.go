@@ -16,6 +16,7 @@ import (
 	"github.com/weirhost/weir/host/daemon/store"
 	"github.com/weirhost/weir/host/internal/backup"
 	"github.com/weirhost/weir/host/internal/config"
+	"github.com/weirhost/weir/host/internal/installkey"
 	"github.com/weirhost/weir/host/internal/lockfile"
 	"github.com/weirhost/weir/host/internal/lockfile/sharedlock"
 	"github.com/weirhost/weir/host/internal/postgres/pgtest"
@@ -124,7 +125,7 @@ func TestCopyHasTheLock(t *testing.T) {
 	}
 	open := func(o sqlite.Options, dir string) *sharedlock.Lock {
 		t.Helper()
-		db, err := sqlite.Open(t.Context(), o, archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema())
+		db, err := sqlite.Open(t.Context(), o, archive.Schema(), store.Schema(), journal.Schema(), toolmeta.Schema(), installkey.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
