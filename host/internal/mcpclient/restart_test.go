@@ -133,9 +133,8 @@ func TestRestartWhileTheConnectionEnds(t *testing.T) {
 	s := program(t, "on", shell(answering(`echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[]}}'`)))
 	ready(t, s)
 	session, _, _ := s.now()
-	_ = s.whyEnded(nil) // what maintain does first
 	s.mu.Lock()
-	s.ending = tool.Textf("it is restarted by hand") // what again does then
+	s.ending = tool.Textf("it is restarted by hand") // what again does after maintain has asked whyEnded
 	s.mu.Unlock()
 	s.down(nil)
 	s.up(session, nil, nil)
