@@ -40,6 +40,7 @@ RACE := $(if $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) 
   -race $(LIGHT) $(SMALL) $(UNWATCHED:%='-gcflags=%=-race=false -dwarf=false') $(TRANSLATED:%='-gcflags=%=-race=false -dwarf=false') \
   $(COMPILER:%='-gcflags=github.com/tetratelabs/wazero/internal/%=-race=false -dwarf=false'))
 
+# bin/weir has no cgo: a C library makes threads that the walls around guests do not reach.
 # What the race detector does not watch is built as bin/weir is, and as guesttest builds
 # programs for tests. With cgo, with the paths of this machine or with other flags, all
 # packages would be compiled again, which takes a processor some minutes.
@@ -79,7 +80,7 @@ $(foreach p,$(PLUGINS),$(eval $(call wasm_rule,$(p))))
 build: ## build bin/weir
 	@echo "[2/4] building bin/weir (first time: about a minute)"
 	@mkdir -p bin
-	@$(GO) build $(FLAGS) -o bin/weir ./host/cmd/weir
+	@$(PLAIN_GO) build $(FLAGS) -o bin/weir ./host/cmd/weir
 
 # Where `make install` puts bin/weir and lib/weir, which weir finds from its own file.
 PREFIX ?= $(HOME)/.local

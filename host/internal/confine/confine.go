@@ -34,6 +34,7 @@ type Folder struct {
 type Walls struct {
 	Calls    bool // there is a list of system calls
 	Landlock int  // the version of Landlock; 0: there is none
+	Linked   bool // this program was built with cgo, so that there are none
 	Root     bool // the parent is root
 	Nobody   bool // so a child without folders becomes another user
 }

@@ -14,10 +14,11 @@ import (
 )
 
 // Seal leaves to this process what is in the Set and nothing else. A wall that the kernel
-// does not have is no error; one that it has and refuses is.
+// does not have is no error; one that it has and refuses is. A program that was built with
+// cgo is not sealed.
 func Seal(s Set) error {
-	if raced {
-		return nil // the race detector makes other system calls, and sets no credentials of all threads
+	if raced || linked {
+		return nil
 	}
 	if err := enclose(s); err != nil {
 		return err
@@ -67,8 +68,8 @@ func Landlock() int {
 
 // Offered returns the walls that this system has.
 func Offered() (w Walls) {
-	w.Root = os.Geteuid() == 0
-	if raced {
+	w.Root, w.Linked = os.Geteuid() == 0, linked
+	if raced || linked {
 		return w
 	}
 	has, err := permitted()

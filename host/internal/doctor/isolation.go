@@ -51,6 +51,10 @@ func (e *exam) isolation(ctx context.Context) {
 // walls says what is around a process in which a guest has left the engine.
 func (e *exam) walls(w confine.Walls) {
 	const area = "isolation"
+	if w.Linked {
+		e.add(area, Warn, "build it with CGO_ENABLED=0, as `make build` does", "this weir was built with cgo, and cannot wall its processes in: a plugin that breaks out of the engine can do what this user may")
+		return
+	}
 	if w.Calls {
 		e.add(area, OK, "", "that process is held to a list of system calls, and cannot reach the memory of weir")
 	} else {

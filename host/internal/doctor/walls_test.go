@@ -17,6 +17,7 @@ func TestWalls(t *testing.T) {
 		"all, as root":      {confine.Walls{Calls: true, Landlock: 7, Root: true, Nobody: true}, nil},
 		"root in a cage":    {confine.Walls{Calls: true, Landlock: 7, Root: true}, []string{"may not become another user"}},
 		"an old kernel":     {confine.Walls{Calls: true}, []string{"no Landlock"}},
+		"built with cgo":    {confine.Walls{Linked: true}, []string{"built with cgo"}},
 		"another processor": {confine.Walls{Landlock: 3}, []string{"no list of system calls"}},
 	} {
 		e := &exam{}

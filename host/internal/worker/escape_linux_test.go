@@ -1,4 +1,4 @@
-//go:build linux && !race && (amd64 || arm64)
+//go:build linux && !race && !cgo && (amd64 || arm64)
 
 package worker
 
