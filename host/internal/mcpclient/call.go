@@ -62,7 +62,7 @@ func (e *UnusableError) MsgText() tool.Text {
 
 // Call calls a tool and returns the server's whole answer as the JSON of an MCP
 // tool result, cut off after max bytes. During the call it calls progress, never
-// concurrently, unless nil. The error is that of ctx, a *Refusal, a *DownError, an
+// concurrently, unless nil; progress must not block. The error is that of ctx, a *Refusal, a *DownError, an
 // *UnusableError, ErrManyValues, ErrDeep or ErrLong. If the server is down, Call first tries to connect
 // once more.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, max int, progress func(done, total int, msg string)) ([]byte, error) {

@@ -16,36 +16,29 @@ import (
 type reports struct {
 	next atomic.Int64
 	mu   sync.Mutex
-	to   map[string]chan<- *mcp.ProgressNotificationParams
+	to   map[string]*reported
 }
 
-// add returns a token, and a function that ends its reports: it returns when f was called for
-// all that came before.
+// A reported is a call that requests progress.
+type reported struct {
+	f     func(done, total int, msg string)
+	parts int
+}
+
+// add returns a token, and a function that ends its reports: after it f is not called. f must
+// not block: the answers of other calls come after it.
 func (r *reports) add(f func(done, total int, msg string)) (token string, end func()) {
 	token = fmt.Sprintf("weir-%d", r.next.Add(1))
-	queue, ended := make(chan *mcp.ProgressNotificationParams, unaskedBurst), make(chan struct{})
-	go func() {
-		defer close(ended)
-		parts := 1.0
-		for p := range queue {
-			if p.Progress != math.Trunc(p.Progress) || p.Total != math.Trunc(p.Total) {
-				parts = 100 // of 1, for example; what is reported must grow
-			}
-			f(int(p.Progress*parts), int(p.Total*parts), short(p.Message, 500))
-		}
-	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.to == nil {
-		r.to = map[string]chan<- *mcp.ProgressNotificationParams{}
+		r.to = map[string]*reported{}
 	}
-	r.to[token] = queue
+	r.to[token] = &reported{f, 1}
 	return token, func() {
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		delete(r.to, token)
-		close(queue)
-		r.mu.Unlock()
-		<-ended
 	}
 }
 
@@ -66,7 +59,6 @@ func (r *reports) handle(_ context.Context, n *mcp.ProgressNotificationClientReq
 	r.put(n.Params)
 }
 
-// put drops what a slow call has no room for: each report tells more than the one before.
 func (r *reports) put(p *mcp.ProgressNotificationParams) {
 	token, ok := p.ProgressToken.(string)
 	if !ok {
@@ -74,10 +66,12 @@ func (r *reports) put(p *mcp.ProgressNotificationParams) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if queue := r.to[token]; queue != nil {
-		select {
-		case queue <- p:
-		default:
-		}
+	to := r.to[token]
+	if to == nil {
+		return
 	}
+	if p.Progress != math.Trunc(p.Progress) || p.Total != math.Trunc(p.Total) {
+		to.parts = 100 // of 1, for example; what is reported must grow
+	}
+	to.f(int(p.Progress*float64(to.parts)), int(p.Total*float64(to.parts)), short(p.Message, 500))
 }
