@@ -34,6 +34,15 @@ type conn struct {
 	pending []byte // what is passed on before the end; nil: nothing was refused
 }
 
+// CloseWrite ends what is sent, so that a client reads the last answer before the connection
+// is closed.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // unreadable takes the place of the empty line that ends a refused head: net/http answers 400 and closes.
 const unreadable = "x\r\n\r\n"
 
